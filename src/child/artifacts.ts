@@ -1,0 +1,123 @@
+import { closeSync, constants, fchmodSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { encodeOwn } from "../domain/decode.ts";
+import type { RunEvent } from "../domain/event.ts";
+import { messageOf } from "../domain/result.ts";
+import { FILES } from "../domain/run-files.ts";
+import type { RunResult } from "../domain/state.ts";
+
+/**
+ * The files of one run. Appends are best effort: a full disk costs a log line, never the run or its result.
+ * All files are opened when the run starts, so that nothing planted in the directory later is ever followed.
+ */
+export interface Artifacts {
+	/** A record of pi's. Deltas are kept only while events.jsonl is small. */
+	record(line: Buffer, kind: "delta" | "whole"): void;
+	own(event: RunEvent): void;
+	stdout(text: string): void;
+	stderr(text: string): void;
+	transcript(text: string): void;
+	/** Records are collected until this is called: one write per chunk of output, not one per line. */
+	flush(): void;
+	/** Returns an error where the result could not be written. */
+	result(result: RunResult): string | undefined;
+	readonly errors: readonly string[];
+}
+
+const MAX_DELTA_EVENTS_BYTES = 50 * 1024 * 1024;
+const MAX_LOG_BYTES = 5 * 1024 * 1024;
+const LF = Buffer.from("\n");
+
+export function openArtifacts(directory: string): Artifacts {
+	const errors: string[] = [];
+	const report = (message: string) => {
+		if (!errors.includes(message)) errors.push(message);
+	};
+	const events = openLog(join(directory, FILES.events), Number.POSITIVE_INFINITY, report);
+	const stdout = openLog(join(directory, FILES.stdout), MAX_LOG_BYTES, report);
+	const stderr = openLog(join(directory, FILES.stderr), MAX_LOG_BYTES, report);
+	const transcript = openLog(join(directory, FILES.transcript), MAX_LOG_BYTES * 10, report);
+	let pending: Buffer[] = [];
+	let collected = 0;
+	return {
+		record(line, kind) {
+			if (kind === "delta" && collected > MAX_DELTA_EVENTS_BYTES) return;
+			collected += line.length + 1;
+			pending.push(line, LF);
+		},
+		own: (event) => pending.push(Buffer.from(encodeOwn(event))),
+		stdout: (text) => stdout.append(Buffer.from(text)),
+		stderr: (text) => stderr.append(Buffer.from(text)),
+		transcript: (text) => transcript.append(Buffer.from(text)),
+		flush() {
+			if (pending.length === 0) return;
+			events.append(Buffer.concat(pending));
+			pending = [];
+		},
+		result: (result) => writeOnce(directory, FILES.result, JSON.stringify(result)),
+		errors,
+	};
+}
+
+function openLog(path: string, maxBytes: number, report: (message: string) => void) {
+	let fd: number | undefined;
+	let written = 0;
+	let torn = false;
+	const fail = (error: unknown) => {
+		torn = true;
+		report(`${path}: ${messageOf(error)}`);
+	};
+	try {
+		fd = createPrivate(path, constants.O_APPEND);
+	} catch (error) {
+		fail(error);
+	}
+	return {
+		append(data: Buffer) {
+			if (fd === undefined || data.length === 0 || written + data.length > maxBytes) return;
+			// After a failed write half a line may stand at the end: what comes next begins a line of its own.
+			const whole = torn ? Buffer.concat([LF, data]) : data;
+			try {
+				for (let done = 0; done < whole.length; ) done += writeSync(fd, whole, done);
+				written += whole.length;
+				torn = false;
+			} catch (error) {
+				fail(error);
+			}
+		},
+	};
+}
+
+/** Exclusive creation never follows a link that was put there before; the mode holds under any umask. */
+function createPrivate(path: string, flags: number): number {
+	const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | flags, 0o600);
+	fchmodSync(fd, 0o600);
+	return fd;
+}
+
+/**
+ * A reader sees all of the file or none, after a crash too, and the first writer wins: `link` refuses a name that is taken.
+ */
+export function writeOnce(directory: string, name: string, text: string): string | undefined {
+	const temporary = join(directory, `.${name}.${process.pid}`);
+	try {
+		const fd = createPrivate(temporary, 0);
+		try {
+			const data = Buffer.from(text);
+			for (let done = 0; done < data.length; ) done += writeSync(fd, data, done);
+			fsyncSync(fd);
+		} finally {
+			closeSync(fd);
+		}
+		linkSync(temporary, join(directory, name));
+		return undefined;
+	} catch (error) {
+		return `${join(directory, name)}: ${messageOf(error)}`;
+	} finally {
+		try {
+			unlinkSync(temporary);
+		} catch {
+			// never created
+		}
+	}
+}

@@ -1,0 +1,52 @@
+import { lstatSync, mkdirSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import type { StopCause } from "../domain/event.ts";
+import type { Packet } from "../domain/spec.ts";
+import type { RunResult } from "../domain/state.ts";
+
+/** In the environment of every child and of all that it starts: how the processes of a run are found again. */
+export const RUN_MARKER = "PI_SUBAGENTS_RUN_ID";
+export const CHILD_MARKERS = { PI_SUBAGENTS_CHILD: "1", PI_SUBAGENT_CHILD: "1" } as const;
+
+/** What stdin carries: pi trims and expands stdin, so the child extension puts the real prompt in its place. */
+export const PLACEHOLDER = "Begin";
+
+/** How long a supervisor waits for its packet, and a child for its own. */
+export const PACKET_TIMEOUT_MS = 5_000;
+
+/** How long pi may take to end after SIGTERM before all that is left of its run is killed. */
+export const GRACE_MS = 5_000;
+/** The same when whoever waited for the run is gone. */
+export const ORPHAN_GRACE_MS = 3_000;
+
+/** Lines of JSON from the parent to the supervisor. */
+export type ToSupervisor =
+	| { readonly type: "start"; readonly packet: Packet }
+	| { readonly type: "stop"; readonly cause: StopCause };
+
+/** Lines of JSON from the supervisor to every parent that is connected. */
+export type FromSupervisor =
+	/** There is more in events.jsonl. */
+	{ readonly type: "grown" } | { readonly type: "ended"; readonly result: RunResult };
+
+/** Longer paths are cut silently by the system (104 bytes on macOS, 108 on Linux). */
+const MAX_SOCKET_PATH_BYTES = 100;
+
+/** Where the control socket of a run is. The directory is ours alone: whoever can connect can stop the run. */
+export function socketPathOf(runId: string): string {
+	if (process.platform === "win32") return `\\\\.\\pipe\\pi-subagents-${runId}`;
+	const name = `pi-subagents-${userInfo().uid}`;
+	const inTmpdir = join(tmpdir(), name, runId);
+	return Buffer.byteLength(inTmpdir) <= MAX_SOCKET_PATH_BYTES ? inTmpdir : join("/tmp", name, runId);
+}
+
+/** Makes the socket's directory, or refuses one that somebody else could have prepared. Throws with the reason. */
+export function ensureSocketDirectory(directory: string): void {
+	if (process.platform === "win32") return;
+	mkdirSync(directory, { recursive: true, mode: 0o700 });
+	const stat = lstatSync(directory);
+	if (!stat.isDirectory() || stat.uid !== userInfo().uid || (stat.mode & 0o077) !== 0) {
+		throw new Error(`${directory} must be a directory of this user with mode 0700`);
+	}
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { processesOf, type RunProcess } from "./run-processes.ts";
+
+const PASS_GAP_MS = 20;
+const MAX_SWEEP_MS = 2_000;
+
+/** A pi that can be waited for. */
+export interface Pi {
+	signal(signal: NodeJS.Signals): void;
+	/** Resolves to whether pi has ended within the time. */
+	endsWithin(ms: number): Promise<boolean>;
+}
+
+/**
+ * Ends a run and nothing else. SIGTERM goes to pi alone, because only pi can end the process groups of its bash tool;
+ * then everything that still carries the run's marker is killed.
+ */
+export async function stopRun(runId: string, pi: Pi, graceMs: number): Promise<RunProcess[]> {
+	pi.signal("SIGTERM");
+	if (!(await pi.endsWithin(graceMs))) pi.signal("SIGKILL");
+	return await sweep(runId);
+}
+
+/**
+ * Kills what is left of a run, until two passes in a row find nothing: a process may fork while we look.
+ * Returns what it found.
+ */
+export async function sweep(runId: string): Promise<RunProcess[]> {
+	const found = new Map<number, RunProcess>();
+	const deadline = performance.now() + MAX_SWEEP_MS;
+	for (let empty = 0; empty < 2 && performance.now() < deadline; ) {
+		const alive = await processesOf(runId);
+		for (const each of alive) {
+			found.set(each.pid, each);
+			kill(each.pid, "SIGKILL");
+		}
+		empty = alive.length === 0 ? empty + 1 : 0;
+		if (alive.length > 0) await sleep(PASS_GAP_MS);
+	}
+	return [...found.values()];
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+	try {
+		process.kill(pid, signal);
+	} catch {
+		// already gone
+	}
+}
+
+/**
+ * The same for a run whose supervisor is gone. The pid may have been given to somebody else since: it is signalled only
+ * while it carries the run's marker.
+ */
+export async function stopOrphans(runId: string, piPid: number | undefined, graceMs: number): Promise<RunProcess[]> {
+	const isAlive = async () => (await processesOf(runId)).some(({ pid }) => pid === piPid);
+	if (piPid !== undefined && (await isAlive())) {
+		kill(piPid, "SIGTERM");
+		const deadline = performance.now() + graceMs;
+		while (performance.now() < deadline && (await isAlive())) await sleep(PASS_GAP_MS);
+	}
+	return await sweep(runId);
+}

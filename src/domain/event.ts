@@ -1,0 +1,33 @@
+import type { Message, Usage } from "@earendil-works/pi-ai";
+import type { RunResult } from "./state.ts";
+
+/** What a sub-agent's conversation consists of. pi's own system messages are not part of it. */
+export type ChatMessage = Exclude<Message, { role: "system" }>;
+
+/** The only thing that changes a run. Times are in milliseconds since the epoch. */
+export type RunEvent =
+	| { readonly type: "started"; readonly at: number; readonly supervisorPid: number; readonly pid: number }
+	| { readonly type: "message"; readonly message: ChatMessage }
+	/** A piece of the assistant text that is being written. */
+	| { readonly type: "delta"; readonly text: string }
+	| { readonly type: "tool-started"; readonly name: string; readonly args: unknown }
+	/** Tokens spent outside of messages: a compaction. */
+	| { readonly type: "spent"; readonly usage: Usage }
+	/** Output that is not an event. */
+	| { readonly type: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
+	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }
+	| { readonly type: "settled" }
+	| { readonly type: "ended"; readonly result: RunResult };
+
+/** Why we ended a run that had not finished. */
+export type StopCause =
+	| { readonly kind: "timeout"; readonly afterMs: number }
+	| { readonly kind: "loop"; readonly tool: string }
+	| { readonly kind: "aborted"; readonly by: "caller" | "person" | "parent-death" | "signal" };
+
+export type Exit =
+	| { readonly kind: "code"; readonly code: number }
+	| { readonly kind: "signal"; readonly signal: NodeJS.Signals }
+	| { readonly kind: "spawn-failed"; readonly message: string }
+	/** Nobody saw how it ended. */
+	| { readonly kind: "unknown" };

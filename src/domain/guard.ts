@@ -1,0 +1,54 @@
+import type { RunEvent, StopCause } from "./event.ts";
+import type { Limits } from "./spec.ts";
+
+/** Watches a run and says when it should stop. It never stops anything itself. */
+export interface Guard {
+	observe(event: RunEvent): void;
+	dispose(): void;
+}
+
+const MAX_TICK_MS = 1_000;
+
+/**
+ * Time is counted in ticks of a monotonic clock: while the machine sleeps or this process is stopped nothing ticks, and
+ * what was missed is not charged to the run.
+ */
+export function createGuard(limits: Limits, ask: (cause: StopCause) => void): Guard {
+	const tickMs = Math.min(MAX_TICK_MS, Math.max(10, limits.timeoutMs / 20));
+	let last = performance.now();
+	let activeMs = 0;
+	/** Active time at the last tool call, or at the timeout, whichever is later. */
+	let idleSinceMs = limits.timeoutMs;
+	let repeated = { signature: "", count: 0 };
+	const tick = () => {
+		const now = performance.now();
+		activeMs += Math.min(now - last, 2 * tickMs);
+		last = now;
+		if (activeMs - idleSinceMs >= limits.idleGraceMs) ask({ kind: "timeout", afterMs: limits.timeoutMs });
+	};
+	const timer = limits.timeoutMs > 0 ? setInterval(tick, tickMs) : undefined;
+
+	return {
+		observe(event) {
+			if (event.type !== "tool-started") return;
+			idleSinceMs = Math.max(idleSinceMs, activeMs);
+			const signature = `${event.name} ${canonical(event.args)}`;
+			repeated = { signature, count: signature === repeated.signature ? repeated.count + 1 : 1 };
+			if (limits.repeatedCalls > 0 && repeated.count >= limits.repeatedCalls) ask({ kind: "loop", tool: event.name });
+		},
+		dispose() {
+			clearInterval(timer);
+		},
+	};
+}
+
+/** Key order does not matter and every nested value does: two different edits of one file are not a loop. */
+export function canonical(value: unknown): string {
+	return (
+		JSON.stringify(value, (_key, inner: unknown) =>
+			inner !== null && typeof inner === "object" && !Array.isArray(inner)
+				? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+				: inner,
+		) ?? "undefined"
+	);
+}

@@ -1,0 +1,228 @@
+import type { StopReason, Usage } from "@earendil-works/pi-ai";
+import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
+import { cut, lastAssistant, textOf } from "./messages.ts";
+import { unreachable } from "./result.ts";
+import type { Contract } from "./spec.ts";
+import { addUsage, noUsage } from "./usage.ts";
+
+export type Phase =
+	| { readonly kind: "queued" }
+	| { readonly kind: "running"; readonly since: number }
+	| { readonly kind: "done"; readonly result: RunResult };
+
+export type Outcome =
+	| { readonly kind: "completed"; readonly text: string; readonly end: "natural" | "output-limit" }
+	| { readonly kind: "failed"; readonly failure: Failure };
+
+export type Failure =
+	/** Refused before anything was started. */
+	| { readonly kind: "rejected"; readonly message: string }
+	| { readonly kind: "spawn"; readonly message: string }
+	/** The process ended before the conversation did. */
+	| { readonly kind: "exit"; readonly exit: Exit; readonly stderr: string }
+	/** The conversation ended, and the model never said anything. */
+	| { readonly kind: "silent"; readonly stderr: string }
+	| { readonly kind: "model"; readonly message: string }
+	| { readonly kind: "stopped"; readonly cause: StopCause }
+	| { readonly kind: "unfinalized"; readonly attempts: number }
+	/** The supervisor is gone and left no result. */
+	| { readonly kind: "lost" };
+
+/** How a run ended, whoever asks: the content of result.json, and the last event of every run. */
+export interface RunResult {
+	readonly runId: string;
+	readonly outcome: Outcome;
+	readonly exit: Exit;
+	readonly startedAt: number;
+	readonly endedAt: number;
+	/** The last text of the run, also of a failed one; what was being written counts. */
+	readonly text: string;
+	readonly model: { readonly provider: string; readonly id: string } | undefined;
+	readonly stopReason: StopReason | undefined;
+	readonly usage: Usage;
+	readonly toolCalls: number;
+	readonly messageCount: number;
+	readonly finalized: Finalized | undefined;
+	/** Processes that the child had left running: ended, or with `leftovers: "keep"` only listed. */
+	readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
+	/** Files that could not be written. The run itself does not suffer from it. */
+	readonly artifactErrors: readonly string[];
+}
+
+export type Finalized =
+	| { readonly status: "SUCCESS"; readonly result: string }
+	| { readonly status: "ERROR"; readonly error: string; readonly result: string | undefined };
+
+/** What a run produced, in order. */
+export type Entry =
+	| { readonly kind: "message"; readonly message: ChatMessage }
+	| { readonly kind: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string };
+
+export interface RunState {
+	readonly phase: Phase;
+	readonly entries: readonly Entry[];
+	/** The assistant text that is being written; empty between messages. */
+	readonly partial: string;
+	readonly toolCalls: number;
+	readonly messageCount: number;
+	readonly usage: Usage;
+	readonly settled: boolean;
+	readonly stopCause: StopCause | undefined;
+	readonly finalized: Finalized | undefined;
+}
+
+/** Keeps a run bounded in memory and `reduce` linear. */
+const MAX_MESSAGES = 500;
+const MAX_STRAY = 200;
+const MAX_STRAY_CHARS = 2_000;
+const MAX_PARTIAL_CHARS = 1_000_000;
+
+export const initialState: RunState = {
+	phase: { kind: "queued" },
+	entries: [],
+	partial: "",
+	toolCalls: 0,
+	messageCount: 0,
+	usage: noUsage,
+	settled: false,
+	stopCause: undefined,
+	finalized: undefined,
+};
+
+export function reduce(state: RunState, event: RunEvent): RunState {
+	if (state.phase.kind === "done") return state;
+	switch (event.type) {
+		case "started":
+			return { ...state, phase: { kind: "running", since: event.at } };
+		case "message":
+			return withMessage(state, event.message);
+		case "delta":
+			return { ...state, partial: (state.partial + event.text).slice(-MAX_PARTIAL_CHARS) };
+		case "tool-started":
+			return { ...state, toolCalls: state.toolCalls + 1 };
+		case "spent":
+			return { ...state, usage: addUsage(state.usage, event.usage) };
+		case "stray":
+			return withEntry(state, { kind: "stray", stream: event.stream, text: cut(event.text, MAX_STRAY_CHARS) });
+		case "stopping":
+			// First cause wins, and a run that has settled is not stopped: it only has to go.
+			return state.settled ? state : { ...state, stopCause: state.stopCause ?? event.cause };
+		case "settled":
+			return { ...state, settled: state.stopCause === undefined };
+		case "ended":
+			return { ...state, partial: "", phase: { kind: "done", result: event.result } };
+		default:
+			return unreachable(event);
+	}
+}
+
+function withMessage(state: RunState, message: ChatMessage): RunState {
+	const usage = message.role === "user" ? undefined : message.usage;
+	return {
+		...withEntry(state, { kind: "message", message }),
+		partial: message.role === "assistant" ? "" : state.partial,
+		messageCount: state.messageCount + 1,
+		usage: addUsage(state.usage, usage),
+		finalized: finalizedBy(message) ?? state.finalized,
+	};
+}
+
+function withEntry(state: RunState, entry: Entry): RunState {
+	const max = entry.kind === "message" ? MAX_MESSAGES : MAX_STRAY;
+	const entries = [...state.entries, entry];
+	if (entries.length <= MAX_STRAY) return { ...state, entries };
+	const excess = entries.reduce((count, each) => count + (each.kind === entry.kind ? 1 : 0), 0) - max;
+	if (excess > 0) {
+		const oldest = entries.findIndex((each) => each.kind === entry.kind);
+		entries.splice(oldest, 1);
+	}
+	return { ...state, entries };
+}
+
+function finalizedBy(message: ChatMessage): Finalized | undefined {
+	if (message.role !== "toolResult" || message.toolName !== "subagent_finalize" || message.isError) return undefined;
+	const { status, result, error } = (message.details ?? {}) as Record<string, unknown>;
+	if (status === "SUCCESS" && typeof result === "string") return { status, result };
+	if (status === "ERROR" && typeof error === "string") {
+		return { status, error, result: typeof result === "string" ? result : undefined };
+	}
+	return undefined;
+}
+
+export function messagesOf(state: RunState): readonly ChatMessage[] {
+	return state.entries.flatMap((entry) => (entry.kind === "message" ? [entry.message] : []));
+}
+
+/** The text of the message being written, else of the last assistant message that has any. */
+export function lastTextOf(state: RunState): string {
+	if (state.partial !== "") return state.partial;
+	const last = messagesOf(state).findLast((message) => message.role === "assistant" && textOf(message) !== "");
+	return last ? textOf(last) : "";
+}
+
+/**
+ * What a run that has ended amounts to, decided from its events. First cause wins: what we did to a child explains its
+ * exit, never the reverse; and pi exits with 0 after provider errors, so an exit code proves nothing by itself.
+ */
+export function conclude(state: RunState, exit: Exit, contract: Contract, stderr: string): Outcome {
+	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
+	if (state.stopCause) return failed({ kind: "stopped", cause: state.stopCause });
+	if (!state.settled) return failed({ kind: "exit", exit, stderr });
+	const last = lastAssistant(messagesOf(state));
+	if (!last) return failed({ kind: "silent", stderr });
+	if (last.stopReason !== "stop" && last.stopReason !== "length" && last.stopReason !== "toolUse") {
+		return failed({
+			kind: "model",
+			message: last.errorMessage ?? `The model's answer ended with "${last.stopReason}"`,
+		});
+	}
+	if (contract.kind === "finalize") return concludeFinalized(state, contract.attempts);
+	return {
+		kind: "completed",
+		text: textOf(last),
+		end: last.stopReason === "length" ? "output-limit" : "natural",
+	};
+}
+
+function concludeFinalized({ finalized }: RunState, attempts: number): Outcome {
+	if (!finalized) return failed({ kind: "unfinalized", attempts });
+	const text = finalized.status === "SUCCESS" ? finalized.result : (finalized.result ?? "");
+	return { kind: "completed", text, end: "natural" };
+}
+
+const failed = (failure: Failure): Outcome => ({ kind: "failed", failure });
+
+/** The result of a run that only its state can tell about: it was refused, or whoever watched over it is gone. */
+export function resultWithout(
+	runId: string,
+	state: RunState,
+	failure: Failure,
+	endedAt: number,
+	exit: Exit = { kind: "unknown" },
+): RunResult {
+	return resultOf(runId, state, { outcome: failed(failure), exit, endedAt, leftovers: [], artifactErrors: [] });
+}
+
+export function resultOf(
+	runId: string,
+	state: RunState,
+	end: Pick<RunResult, "outcome" | "exit" | "endedAt" | "leftovers" | "artifactErrors">,
+): RunResult {
+	const last = lastAssistant(messagesOf(state));
+	return {
+		runId,
+		outcome: end.outcome,
+		exit: end.exit,
+		startedAt: state.phase.kind === "running" ? state.phase.since : end.endedAt,
+		endedAt: end.endedAt,
+		text: lastTextOf(state),
+		model: last && { provider: last.provider, id: last.model },
+		stopReason: last?.stopReason,
+		usage: state.usage,
+		toolCalls: state.toolCalls,
+		messageCount: state.messageCount,
+		finalized: state.finalized,
+		leftovers: end.leftovers,
+		artifactErrors: end.artifactErrors,
+	};
+}

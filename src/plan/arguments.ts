@@ -1,0 +1,28 @@
+import type { Trust } from "../definitions/trust.ts";
+import type { Invocation, ModelRef } from "../domain/spec.ts";
+
+/** How the child of a run is started. Prompts and keys are never arguments: everybody can read those. */
+export interface ChildOptions {
+	readonly pi: Invocation;
+	readonly childExtension: string;
+	readonly session: { readonly kind: "none" } | { readonly kind: "file"; readonly path: string };
+	readonly model: ModelRef | undefined;
+	/** Undefined where the child's directory is not the project that the decision is about. */
+	readonly trust: Trust | undefined;
+}
+
+export function planArguments(options: ChildOptions): Invocation {
+	const { pi, session, model, trust } = options;
+	return {
+		command: pi.command,
+		args: [
+			...pi.args,
+			...["--mode", "json", "-p"],
+			...(session.kind === "none" ? ["--no-session"] : ["--session", session.path]),
+			...["-e", options.childExtension],
+			...(trust === "trusted" ? ["--approve"] : trust === "refused" ? ["--no-approve"] : []),
+			...(model ? ["--provider", model.provider, "--model", model.id] : []),
+			...(model?.thinking === undefined ? [] : ["--thinking", model.thinking]),
+		],
+	};
+}

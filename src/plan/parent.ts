@@ -1,0 +1,20 @@
+import type { Trust } from "../definitions/trust.ts";
+import type { Invocation, ModelRef, Packet, RunSpec } from "../domain/spec.ts";
+import type { Settings } from "../settings.ts";
+
+/** What planning needs to know of the session that asks: a value, so that planning is a function of its arguments. */
+export interface Parent {
+	readonly cwd: string;
+	/** How a pi is started: the one that runs us. */
+	readonly pi: Invocation;
+	/** The model the session uses now. */
+	readonly model: ModelRef | undefined;
+	readonly trust: Trust;
+	readonly settings: Settings;
+}
+
+/** A run to be started: the spec, and what is told to the child alone. */
+export interface PlannedRun {
+	readonly spec: RunSpec;
+	readonly packet: Packet;
+}

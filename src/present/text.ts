@@ -1,0 +1,126 @@
+import { constants } from "node:os";
+import type { Exit, StopCause } from "../domain/event.ts";
+import { cut } from "../domain/messages.ts";
+import { unreachable } from "../domain/result.ts";
+import type { RunSpec } from "../domain/spec.ts";
+import type { Failure, Outcome, RunState } from "../domain/state.ts";
+import { sanitizeLine } from "./sanitize.ts";
+
+/** The words of `delegate_to_subagents` and the retrieval tools. */
+export type DelegateStatus = "running" | "completed" | "error";
+
+const MAX_ERROR_CHARS = 1_000;
+
+export function delegateStatusOf({ phase }: RunState): DelegateStatus {
+	if (phase.kind !== "done") return "running";
+	return phase.result.outcome.kind === "completed" ? "completed" : "error";
+}
+
+/** What went wrong, for the model and for the person: what happened, in whose words, and what to do where that is known. */
+export function describeFailure(failure: Failure): string {
+	switch (failure.kind) {
+		case "rejected":
+		case "model":
+			return failure.message;
+		case "spawn":
+			return `Failed to spawn sub-agent process: ${failure.message}`;
+		case "exit":
+			return withWords(describeExit(failure.exit), failure.stderr);
+		case "silent":
+			return withWords("Sub-agent ended without any answer of the model", failure.stderr);
+		case "stopped":
+			return describeStop(failure.cause);
+		case "unfinalized":
+			return `Sub-agent ended without a valid subagent_finalize call (${failure.attempts} reminders)`;
+		case "lost":
+			return "Sub-agent was lost: the process that watched over it ended unexpectedly";
+		default:
+			return unreachable(failure);
+	}
+}
+
+function describeStop(cause: StopCause): string {
+	switch (cause.kind) {
+		case "timeout":
+			return `Timed out after ${cause.afterMs / 1_000}s. Consider resuming with a longer timeout.`;
+		case "loop":
+			return "Loop detected: sub-agent is repeating the same tool calls";
+		case "aborted":
+			return ABORTED[cause.by];
+		default:
+			return unreachable(cause);
+	}
+}
+
+const ABORTED = {
+	caller: "Sub-agent was aborted",
+	person: "Sub-agent was stopped by the user",
+	"parent-death": "Sub-agent was stopped because the main agent ended",
+	signal: "Sub-agent was stopped from outside",
+} as const;
+
+function describeExit(exit: Exit): string {
+	switch (exit.kind) {
+		case "code":
+			return exit.code === 0
+				? "Sub-agent process ended before its work was done"
+				: `Sub-agent process exited with code ${exit.code}`;
+		case "signal":
+			return `Sub-agent process was killed by ${exit.signal}`;
+		case "spawn-failed":
+			return `Failed to spawn sub-agent process: ${exit.message}`;
+		case "unknown":
+			return "Sub-agent process ended, and nobody saw how";
+		default:
+			return unreachable(exit);
+	}
+}
+
+const withWords = (what: string, stderr: string) => (stderr === "" ? what : `${what}: ${stderr}`);
+
+/** A process that was killed by a signal did not exit with 0. Null where there never was a process, or nobody saw its end. */
+export function exitCodeOf(exit: Exit): number | null {
+	switch (exit.kind) {
+		case "code":
+			return exit.code;
+		case "signal":
+			return 128 + constants.signals[exit.signal];
+		case "spawn-failed":
+		case "unknown":
+			return null;
+		default:
+			return unreachable(exit);
+	}
+}
+
+/** One task's line in the result of `delegate_to_subagents`. */
+export function summaryLine(name: string, sessionId: string, outcome: Outcome, spec: RunSpec | undefined): string {
+	const label = sanitizeLine(name);
+	const profile = spec?.agent ? ` (${describeProfile(spec)})` : "";
+	if (outcome.kind === "failed") {
+		const error = cut(sanitizeLine(describeFailure(outcome.failure)), MAX_ERROR_CHARS);
+		return `✗ ${label}: error — ${error} (session: ${sessionId})${profile}`;
+	}
+	return `✓ ${label}: completed${remarkOn(outcome)} (session: ${sessionId})${profile}`;
+}
+
+function remarkOn(outcome: Extract<Outcome, { kind: "completed" }>): string {
+	if (outcome.end === "output-limit") return ", cut by the output limit";
+	return outcome.text.trim() === "" ? ", no text output" : "";
+}
+
+function describeProfile({ agent, model }: RunSpec): string {
+	const used = model ? `, ${model.provider}/${model.id}${model.thinking ? ` ${model.thinking}` : ""}` : "";
+	return `profile: ${agent?.name ?? ""}${used}`;
+}
+
+/** `Sub-agents: 2 running, 1 done, 1 error`; what there is none of is left out. */
+export function globalStatusLine(statuses: readonly DelegateStatus[]): string {
+	const count = (status: DelegateStatus) => statuses.filter((each) => each === status).length;
+	const parts = [
+		[count("running"), "running"],
+		[count("completed"), "done"],
+		[count("error"), "error"],
+	] as const;
+	return `Sub-agents: ${parts.flatMap(([n, word]) => (n > 0 ? [`${n} ${word}`] : [])).join(", ")}`;
+}

@@ -1,0 +1,91 @@
+import {
+	chmodSync,
+	closeSync,
+	constants,
+	existsSync,
+	fchmodSync,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	realpathSync,
+	writeFileSync,
+} from "node:fs";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { err, messageOf, ok, type Result } from "../domain/result.ts";
+import { FILES } from "../domain/run-files.ts";
+import type { RunSpec } from "../domain/spec.ts";
+
+export interface RunDirectory {
+	readonly path: string;
+	/** Why the trail is not where it belongs. */
+	readonly warning: string | undefined;
+}
+
+/**
+ * Makes the directory of one run, with its meta.json: under the project, or where that cannot be written under the agent
+ * directory.
+ */
+export function createRunDirectory(
+	spec: RunSpec,
+	projectDirectory: string,
+	agentDirectory: string,
+): Result<RunDirectory> {
+	const inProject = attempt(() => makeRun(spec, projectDirectory, join(".pi", "subagents", "runs")));
+	if (inProject.ok) return ok({ path: inProject.value, warning: undefined });
+	const inAgent = attempt(() => makeRun(spec, agentDirectory, join("subagents", "runs")));
+	if (!inAgent.ok) return err(`No run directory could be made: ${inProject.error}; ${inAgent.error}`);
+	return ok({
+		path: inAgent.value,
+		warning: `Sub-agent runs are kept in ${join(agentDirectory, "subagents", "runs")}: ${inProject.error}`,
+	});
+}
+
+function attempt<T>(make: () => T): Result<T> {
+	try {
+		return ok(make());
+	} catch (error) {
+		return err(messageOf(error));
+	}
+}
+
+function makeRun(spec: RunSpec, base: string, inside: string): string {
+	const runs = makeInside(base, inside.split(sep));
+	chmodSync(runs, 0o700);
+	const ignore = join(runs, ".gitignore");
+	if (!existsSync(ignore)) attempt(() => writePrivate(ignore, "*\n")); // another pi may be faster
+	const directory = join(runs, spec.runId);
+	mkdirSync(directory, { mode: 0o700 }); // not recursive: a directory that is already there is not ours
+	chmodSync(directory, 0o700);
+	writePrivate(join(directory, FILES.meta), JSON.stringify(spec, undefined, "\t"));
+	return directory;
+}
+
+/** Makes the missing parts of a path one by one, and refuses a link that leads out of the base or a foreign directory. */
+function makeInside(base: string, parts: readonly string[]): string {
+	const root = realpathSync(base);
+	const owners = new Set([process.getuid?.() ?? 0, lstatSync(root).uid]);
+	return parts.reduce((parent, part) => {
+		const path = join(parent, part);
+		try {
+			mkdirSync(path);
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+		}
+		const real = realpathSync(path);
+		const within = relative(root, real);
+		if (within.startsWith("..") || isAbsolute(within)) throw new Error(`${path} is a link that leaves ${root}`);
+		if (!owners.has(lstatSync(real).uid)) throw new Error(`${path} belongs to another user`);
+		return real;
+	}, root);
+}
+
+/** Exclusive, so that no link is followed; the mode holds under any umask. */
+export function writePrivate(path: string, text: string): void {
+	const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
+	try {
+		fchmodSync(fd, 0o600);
+		writeFileSync(fd, text);
+	} finally {
+		closeSync(fd);
+	}
+}

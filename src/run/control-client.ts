@@ -1,0 +1,68 @@
+import { connect, type Socket } from "node:net";
+import type { FromSupervisor, ToSupervisor } from "../child/protocol.ts";
+import { createLineSplitter } from "../domain/lines.ts";
+import { err, messageOf, ok, type Result } from "../domain/result.ts";
+
+/** A parent's end of a run's control socket. That it could be had proves that the run's supervisor is alive. */
+export interface ControlClient {
+	send(message: ToSupervisor): void;
+	/** Resolves to the next message, or to undefined when the supervisor is gone. */
+	next(): Promise<FromSupervisor | undefined>;
+	close(): void;
+}
+
+export async function connectControl(path: string): Promise<Result<ControlClient>> {
+	const socket = connect(path);
+	try {
+		await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+	} catch (error) {
+		return err(messageOf(error));
+	}
+	return ok(createClient(socket));
+}
+
+function createClient(socket: Socket): ControlClient {
+	let grown = false;
+	let ended: FromSupervisor | undefined;
+	let open = true;
+	let wake = () => {};
+	const lines = createLineSplitter((line) => {
+		const message = parse(line);
+		if (message?.type === "ended") ended = message;
+		else grown = true; // ten notices say no more than one
+	}, Number.POSITIVE_INFINITY);
+	socket.on("data", (chunk) => {
+		lines.write(chunk);
+		wake();
+	});
+	socket.on("error", () => {});
+	socket.on("close", () => {
+		open = false;
+		wake();
+	});
+	return {
+		send(message) {
+			if (open) socket.write(`${JSON.stringify(message)}\n`);
+		},
+		async next() {
+			while (open && !grown && !ended) {
+				await new Promise<void>((resolve) => {
+					wake = resolve;
+				});
+			}
+			if (ended) return ended;
+			if (!grown) return undefined;
+			grown = false;
+			return { type: "grown" };
+		},
+		close: () => void socket.destroy(),
+	};
+}
+
+function parse(line: Buffer): FromSupervisor | undefined {
+	try {
+		return JSON.parse(line.toString("utf8")) as FromSupervisor;
+	} catch {
+		return undefined;
+	}
+}

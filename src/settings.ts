@@ -1,0 +1,182 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { projectDirectories } from "./definitions/ancestors.ts";
+import { type Trust, type TrustContext, trustOf } from "./definitions/trust.ts";
+
+/** The `subagents` key of pi's settings files, with nothing left to interpret. */
+export interface Settings {
+	readonly maxLinesPerWindow: number;
+	readonly commandPreviewWidth: number;
+	readonly idleGraceSeconds: number;
+	readonly repeatedCalls: number;
+	readonly inheritModel: boolean;
+	readonly families: readonly Family[];
+	readonly runner: "process" | "tmux";
+	readonly keepPanes: boolean;
+	readonly maxConcurrency: number;
+	readonly maxBackground: number;
+	readonly maxRunsPerSession: number;
+	/** Seconds; undefined = no limit of its own. */
+	readonly timeout: number | undefined;
+	readonly headStart: boolean;
+	readonly leftovers: "end" | "keep";
+	readonly isolation: "none" | "pid-namespace";
+	readonly outputLimit: number;
+	readonly runRetentionDays: number;
+	readonly maxRuns: number;
+}
+export type Family = "delegate" | "subagent" | "background";
+
+export interface LoadedSettings {
+	readonly settings: Settings;
+	/** What a person should be told, once each. */
+	readonly warnings: readonly string[];
+}
+
+/** How one setting is read. `undefined` means that the value is not one. */
+interface Field<T> {
+	readonly key: string;
+	readonly fallback: T;
+	parse(value: unknown): T | undefined;
+	/** Too far-reaching for a project that nobody has decided to trust. */
+	readonly privileged?: true;
+}
+
+const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
+
+const clamped = (key: string, fallback: number, min: number, max: number): Field<number> => ({
+	key,
+	fallback,
+	parse: (value) =>
+		typeof value === "number" && Number.isFinite(value) ? Math.min(max, Math.max(min, Math.floor(value))) : undefined,
+});
+const flag = (key: string, fallback: boolean): Field<boolean> => ({
+	key,
+	fallback,
+	parse: (value) => (typeof value === "boolean" ? value : undefined),
+});
+const choice = <T extends string>(key: string, options: readonly [T, ...T[]]): Field<T> => ({
+	key,
+	fallback: options[0],
+	parse: (value) => options.find((option) => option === value),
+});
+
+const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
+	maxLinesPerWindow: clamped("maxLinesPerWindow", 15, 1, 500),
+	commandPreviewWidth: clamped("commandPreviewWidth", 160, 20, 10_000),
+	idleGraceSeconds: clamped("extend_timeout_debounce", 30, 0, 300),
+	repeatedCalls: clamped("looping_tool_count", 5, 0, 50),
+	inheritModel: flag("inheritModel", true),
+	families: {
+		key: "families",
+		fallback: FAMILIES,
+		parse: (value) => {
+			if (!Array.isArray(value) || !value.every((each) => FAMILIES.includes(each as Family))) return undefined;
+			return FAMILIES.filter((family) => value.includes(family));
+		},
+	},
+	runner: { ...choice("runner", ["process", "tmux"]), privileged: true },
+	keepPanes: flag("keepPanes", false),
+	maxConcurrency: clamped("maxConcurrency", 4, 1, 16),
+	maxBackground: clamped("maxBackground", 16, 1, 1_000),
+	maxRunsPerSession: clamped("maxRunsPerSession", 100, 1, 1_000_000),
+	timeout: {
+		key: "timeout",
+		fallback: undefined,
+		parse: (value) => (typeof value === "number" && value >= 1 && value <= 86_400 ? value : undefined),
+	},
+	headStart: flag("headStart", true),
+	leftovers: choice("leftovers", ["end", "keep"]),
+	isolation: choice("isolation", ["none", "pid-namespace"]),
+	outputLimit: clamped("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
+	runRetentionDays: clamped("runRetentionDays", 14, 0, 36_500),
+	maxRuns: clamped("maxRuns", 200, 0, 1_000_000),
+};
+
+/** The person's settings, then the nearest project's, key by key. A value that is none falls back to the default. */
+export function loadSettings(agentDirectory: string, trust: TrustContext): LoadedSettings {
+	const warnings: string[] = [];
+	const read = (path: string) => readSubagentsKey(path, (problem) => warnings.push(problem));
+	const personPath = join(agentDirectory, "settings.json");
+	const sources: Source[] = [{ path: personPath, values: read(personPath), trust: "trusted" }];
+	const project = nearestSettings(trust.cwd);
+	if (project !== undefined && project !== personPath) {
+		const values = read(project);
+		const verdict = trustOf(dirname(dirname(project)), trust);
+		if (Object.keys(values).length > 0 && verdict === "refused") {
+			warnings.push(`${project}: "subagents" is ignored, because this project is not trusted`);
+		} else sources.push({ path: project, values, trust: verdict });
+	}
+	const entries = Object.entries(FIELDS).map(([name, field]) => [
+		name,
+		resolveField(field as Field<unknown>, sources, (problem) => warnings.push(problem)),
+	]);
+	return { settings: Object.fromEntries(entries) as unknown as Settings, warnings };
+}
+
+interface Source {
+	readonly path: string;
+	readonly values: Readonly<Record<string, unknown>>;
+	readonly trust: Trust;
+}
+
+function resolveField(field: Field<unknown>, sources: readonly Source[], warn: (problem: string) => void): unknown {
+	return sources.reduce((current, source) => {
+		const value = source.values[field.key];
+		if (value === undefined) return current;
+		if (field.privileged && source.trust !== "trusted") {
+			warn(`${source.path}: subagents.${field.key} is ignored until the project is trusted`);
+			return current;
+		}
+		const parsed = field.parse(value);
+		if (parsed !== undefined) return parsed;
+		warn(`${source.path}: subagents.${field.key} has a value that it cannot have; ${describe(field.fallback)} is used`);
+		return field.fallback;
+	}, field.fallback);
+}
+
+const describe = (fallback: unknown) => (fallback === undefined ? "no limit" : JSON.stringify(fallback));
+
+function readSubagentsKey(path: string, warn: (problem: string) => void): Readonly<Record<string, unknown>> {
+	const file = readJson(path);
+	if (file.kind === "malformed") warn(`${path} is not valid JSON; the defaults are used for sub-agents`);
+	if (file.kind !== "object" || file.value.subagents === undefined) return {};
+	const { subagents } = file.value;
+	if (typeof subagents === "object" && subagents !== null && !Array.isArray(subagents)) {
+		return subagents as Record<string, unknown>;
+	}
+	warn(`${path}: "subagents" must be an object; the defaults are used`);
+	return {};
+}
+
+/** One of pi's own settings of the person. */
+export function readSetting(agentDirectory: string, key: string): unknown {
+	const file = readJson(join(agentDirectory, "settings.json"));
+	return file.kind === "object" ? file.value[key] : undefined;
+}
+
+type JsonFile =
+	| { readonly kind: "object"; readonly value: Readonly<Record<string, unknown>> }
+	| { readonly kind: "missing" | "malformed" };
+
+function readJson(path: string): JsonFile {
+	let text: string;
+	try {
+		text = readFileSync(path, "utf8");
+	} catch {
+		return { kind: "missing" };
+	}
+	try {
+		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
+		if (typeof value === "object" && value !== null) return { kind: "object", value: value as Record<string, unknown> };
+	} catch {
+		// said below
+	}
+	return { kind: "malformed" };
+}
+
+function nearestSettings(cwd: string): string | undefined {
+	return projectDirectories(cwd)
+		.map((directory) => join(directory, ".pi", "settings.json"))
+		.find((path) => existsSync(path));
+}
