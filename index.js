@@ -3,10 +3,21 @@ import { existsSync } from "node:fs";
 /** A child has no delegation tools: nothing is even loaded there. */
 const isChild = process.env.PI_SUBAGENTS_CHILD === "1" || process.env.PI_SUBAGENT_CHILD === "1";
 
-/** In a checkout pi loads the source, in a published package the bundle. */
+// pi's loader first imports an ES module natively, where pi's own packages are another copy of pi (0.8 s) or not to be
+// found at all. When that fails it evaluates the file itself, with `module` in scope and pi's packages at hand.
+if (!isChild && typeof module === "undefined")
+	throw new Error("pi-subagents is to be evaluated by pi's extension loader");
+
+/** In a checkout pi loads the source. A published package has a bundle, which finds pi's packages where it is told. */
 export default async function extension(pi) {
 	if (isChild) return;
-	const inCheckout = existsSync(new URL("./src/index.ts", import.meta.url));
-	const { default: register } = await import(inCheckout ? "./src/index.ts" : "./dist/index.js");
-	register(pi);
+	if (existsSync(new URL("./src/index.ts", import.meta.url))) {
+		return (await import("./src/index.ts")).default(pi);
+	}
+	globalThis[Symbol.for("pi-subagents.host")] = {
+		"@earendil-works/pi-coding-agent": await import("@earendil-works/pi-coding-agent"),
+		"@earendil-works/pi-tui": await import("@earendil-works/pi-tui"),
+		typebox: await import("typebox"),
+	};
+	return (await import("./dist/index.js")).default(pi);
 }

@@ -1,32 +1,156 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { agentDirectory } from "./agent-directory.ts";
+import { profileCommand } from "./commands/profile.ts";
+import { subagentsCommand } from "./commands/subagents.ts";
+import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
+import { modelSetKey } from "./plan/model-parameter.ts";
+import { renderCompletion } from "./present/completion-view.ts";
+import { problemsNotice } from "./present/definition-text.ts";
+import { COMPLETION_MESSAGE } from "./records/background-entries.ts";
+import { createRegistry } from "./records/registry.ts";
+import { runsDirectories } from "./records/run-directory.ts";
+import { createSessionStore } from "./records/session-store.ts";
+import { createBackground } from "./session/background.ts";
+import { createBudget } from "./session/budget.ts";
+import { createKeep } from "./session/keep.ts";
+import { rebuildStore, startedRuns } from "./session/rebuild.ts";
+import { pruneRuns } from "./session/retention.ts";
+import { backgroundTool } from "./tools/background-agent.ts";
+import { backgroundStatusTool } from "./tools/background-status.ts";
 import { delegateTool } from "./tools/delegate.ts";
-import { type Host, piCommand } from "./tools/host.ts";
+import { catalogOf, type Host, piCommand, settingsOf, surroundingsOf } from "./tools/host.ts";
+import { listProfilesTool } from "./tools/list-profiles.ts";
+import { outputTool, sessionTool } from "./tools/retrieval.ts";
+import { subagentTool } from "./tools/subagent.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */
 export default function register(pi: ExtensionAPI): void {
+	const host = createHost(pi);
+	const { store, background, library } = host;
+	let models = "";
+
+	/** Tools whose parameters name the models there are: again when those change, not at all while there are none. */
+	const registerModelTools = (context: ExtensionContext) => {
+		const { families } = settingsOf(host, context);
+		const available = surroundingsOf(host, context).models("usable");
+		const key = modelSetKey(available);
+		if (available.length === 0 || key === models) return;
+		models = key;
+		if (families.includes("subagent")) pi.registerTool(subagentTool(host, available));
+		if (!families.includes("background")) return;
+		pi.registerTool(backgroundTool(host, available));
+		pi.registerTool(backgroundStatusTool(host));
+	};
+	const registerTools = (context: ExtensionContext) => {
+		const { families } = settingsOf(host, context);
+		if (families.includes("delegate")) pi.registerTool(delegateTool(host));
+		if (families.length > 0) {
+			pi.registerTool(outputTool(host));
+			pi.registerTool(sessionTool(host));
+			pi.registerTool(listProfilesTool(host));
+		}
+		registerModelTools(context);
+	};
+
+	pi.on("session_start", async (event, context) => {
+		host.enter(context);
+		registerTools(context);
+		const entries = event.reason === "new" ? [] : context.sessionManager.getEntries();
+		host.budget.reset(startedRuns(entries));
+		if (event.reason !== "new") await rebuildStore(store, context.sessionManager.getBranch());
+		await background.rebuild(entries);
+		const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
+		if (notice !== undefined) host.warn(notice);
+		void prune(host, context).catch(() => {}); // nobody waits for it: what is left is removed by the next start
+	});
+	pi.on("before_agent_start", (_event, context) => registerModelTools(context));
+	pi.on("session_tree", (_event, context) => rebuildStore(store, context.sessionManager.getBranch()));
+	pi.on("session_shutdown", () => host.leave());
+	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
+	pi.registerMessageRenderer(COMPLETION_MESSAGE, renderCompletion);
+	pi.registerCommand("subagents", subagentsCommand(host.registry, background));
+	pi.registerCommand(
+		"profile",
+		profileCommand((asking) => {
+			const current = asking ?? host.context();
+			if (!current) return undefined;
+			return {
+				catalog: () => catalogOf(host, current),
+				invalidate: library.invalidate,
+				agentDirectory: agentDirectory(),
+			};
+		}),
+	);
+}
+
+/** The tools' host, and the session it is in at the moment. */
+interface LiveHost extends Host {
+	enter(context: ExtensionContext): void;
+	leave(): void;
+	context(): ExtensionContext | undefined;
+}
+
+function createHost(pi: ExtensionAPI): LiveHost {
 	let session = new AbortController();
+	let current: ExtensionContext | undefined;
 	const warned = new Set<string>();
-	const host: Host = {
+	const warn = (message: string) => {
+		if (warned.has(message)) return;
+		warned.add(message);
+		tell(message, current);
+	};
+	const store = createSessionStore();
+	const registry = createRegistry();
+	const background = createBackground(registry, {
+		sessionId: () => current?.sessionManager.getSessionId() ?? "",
+		appendEntry: (type, data) => pi.appendEntry(type, data),
+		post: (customType, content, details) =>
+			pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false }),
+		notify: (text, kind) => current?.ui.notify(text, kind),
+		showStatus: (text) => current?.ui.setStatus("pi-subagents", text),
+		warn,
+	});
+	return {
 		pi,
 		command: piCommand(process.argv, process.execPath),
 		failedCalls: new Set(),
+		store,
+		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
+		library: createLibrary(),
+		registry,
+		background,
+		budget: createBudget(),
 		sessionSignal: () => session.signal,
-		warn(message, context) {
-			if (warned.has(message)) return;
-			warned.add(message);
-			tell(message, context);
+		warn,
+		context: () => current,
+		enter(context) {
+			session = new AbortController();
+			current = context;
+		},
+		leave() {
+			session.abort();
+			background.detach();
+			store.clear();
+			registry.clear();
+			current = undefined;
 		},
 	};
-
-	pi.on("session_start", () => {
-		session = new AbortController();
-	});
-	pi.on("session_shutdown", () => session.abort());
-	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
-	pi.registerTool(delegateTool(host));
 }
 
-function tell(message: string, context: ExtensionContext): void {
+async function prune(host: Host, context: ExtensionContext): Promise<void> {
+	const { runRetentionDays, maxRuns } = settingsOf(host, context);
+	const rules = {
+		maxAgeMs: runRetentionDays * 24 * 60 * 60 * 1_000,
+		maxRuns,
+		named: new Set([...host.store.records, ...host.registry.runs].map(({ runId }) => runId)),
+		now: Date.now(),
+	};
+	for (const runs of runsDirectories(context.cwd, agentDirectory())) await pruneRuns(runs, rules);
+}
+
+/** Between two sessions there is nobody to tell. */
+function tell(message: string, context: ExtensionContext | undefined): void {
+	if (!context) return;
 	if (context.hasUI) context.ui.notify(message, "warning");
 	else process.stderr.write(`pi-subagents: ${message}\n`);
 }

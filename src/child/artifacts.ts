@@ -1,10 +1,12 @@
-import { closeSync, constants, fchmodSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { constants, writeSync } from "node:fs";
 import { join } from "node:path";
 import { encodeOwn } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
+import { cut } from "../domain/messages.ts";
 import { messageOf } from "../domain/result.ts";
 import { FILES } from "../domain/run-files.ts";
 import type { RunResult } from "../domain/state.ts";
+import { createPrivate, keepReserve, type Reserve, writeOnce } from "./write-once.ts";
 
 /**
  * The files of one run. Appends are best effort: a full disk costs a log line, never the run or its result.
@@ -26,6 +28,8 @@ export interface Artifacts {
 
 const MAX_DELTA_EVENTS_BYTES = 50 * 1024 * 1024;
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
+/** Of an answer for which there is hardly any room. */
+const SHORT_CHARS = 8_000;
 const LF = Buffer.from("\n");
 
 export function openArtifacts(directory: string): Artifacts {
@@ -37,6 +41,7 @@ export function openArtifacts(directory: string): Artifacts {
 	const stdout = openLog(join(directory, FILES.stdout), MAX_LOG_BYTES, report);
 	const stderr = openLog(join(directory, FILES.stderr), MAX_LOG_BYTES, report);
 	const transcript = openLog(join(directory, FILES.transcript), MAX_LOG_BYTES * 10, report);
+	const reserve = keepReserve(directory);
 	let pending: Buffer[] = [];
 	let collected = 0;
 	return {
@@ -54,9 +59,25 @@ export function openArtifacts(directory: string): Artifacts {
 			events.append(Buffer.concat(pending));
 			pending = [];
 		},
-		result: (result) => writeOnce(directory, FILES.result, JSON.stringify(result)),
+		result: (result) => writeResult(directory, result, reserve),
 		errors,
 	};
+}
+
+/** On a full disk the reserve makes room; where that is not enough, an answer that is cut is better than none. */
+function writeResult(directory: string, result: RunResult, reserve: Reserve): string | undefined {
+	const write = (value: RunResult) => writeOnce(directory, FILES.result, JSON.stringify(value));
+	const failed = write(result);
+	reserve.free();
+	if (failed === undefined || write(result) === undefined) return undefined;
+	const { outcome } = result;
+	const shortened: RunResult = {
+		...result,
+		text: cut(result.text, SHORT_CHARS),
+		outcome: outcome.kind === "completed" ? { ...outcome, text: cut(outcome.text, SHORT_CHARS) } : outcome,
+		artifactErrors: [...result.artifactErrors, failed],
+	};
+	return write(shortened) === undefined ? undefined : failed;
 }
 
 function openLog(path: string, maxBytes: number, report: (message: string) => void) {
@@ -86,38 +107,4 @@ function openLog(path: string, maxBytes: number, report: (message: string) => vo
 			}
 		},
 	};
-}
-
-/** Exclusive creation never follows a link that was put there before; the mode holds under any umask. */
-function createPrivate(path: string, flags: number): number {
-	const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | flags, 0o600);
-	fchmodSync(fd, 0o600);
-	return fd;
-}
-
-/**
- * A reader sees all of the file or none, after a crash too, and the first writer wins: `link` refuses a name that is taken.
- */
-export function writeOnce(directory: string, name: string, text: string): string | undefined {
-	const temporary = join(directory, `.${name}.${process.pid}`);
-	try {
-		const fd = createPrivate(temporary, 0);
-		try {
-			const data = Buffer.from(text);
-			for (let done = 0; done < data.length; ) done += writeSync(fd, data, done);
-			fsyncSync(fd);
-		} finally {
-			closeSync(fd);
-		}
-		linkSync(temporary, join(directory, name));
-		return undefined;
-	} catch (error) {
-		return `${join(directory, name)}: ${messageOf(error)}`;
-	} finally {
-		try {
-			unlinkSync(temporary);
-		} catch {
-			// never created
-		}
-	}
 }

@@ -4,11 +4,13 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
 import type { Packet } from "../domain/spec.ts";
+import { requireFinalization } from "./finalization.ts";
 import { PACKET_TIMEOUT_MS, RUN_MARKER } from "./protocol.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 
 /** pi swallows what a handler throws and would go on without its task: a child in doubt ends with this code. */
 const NO_PACKET_EXIT_CODE = 70;
+const MISSING_TOOLS_EXIT_CODE = 71;
 
 /** Loaded by pi in every child, with `-e`: takes the packet from fd 3, and ends with whoever holds the other end. */
 export default function child(pi: ExtensionAPI): void {
@@ -17,10 +19,27 @@ export default function child(pi: ExtensionAPI): void {
 	let prompted = false;
 
 	pi.on("session_start", async (_event, context) => {
-		const { apiKey } = await packet;
+		const { apiKey, contract } = await packet;
+		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts);
 		if (!apiKey) return;
 		redact = createRedactor([apiKey.key]);
 		useKey(context, apiKey.provider, apiKey.key);
+	});
+
+	// Not before: other extensions may still register tools when the session starts.
+	pi.on("before_agent_start", async () => {
+		const { requiredTools } = await packet;
+		const tools = pi.getActiveTools();
+		const missing = requiredTools.filter((name) => !tools.includes(name));
+		if (missing.length === 0) return;
+		const names = missing.map((name) => `"${name}"`).join(", ");
+		process.stderr.write(`Unknown tools: ${names}. The sub-agent has: ${tools.join(", ") || "(none)"}\n`);
+		process.exit(MISSING_TOOLS_EXIT_CODE);
+	});
+
+	// pi would call a sub-agent's first request the person's own.
+	pi.on("before_provider_headers", ({ headers }, context) => {
+		if (context.model?.provider === "github-copilot") headers["X-Initiator"] = "agent";
 	});
 
 	pi.on("message_end", async ({ message }) => {

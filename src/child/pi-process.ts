@@ -3,9 +3,10 @@ import type { Readable, Writable } from "node:stream";
 import { decode, isDelta } from "../domain/decode.ts";
 import type { Exit, RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
-import { describeMessage } from "../domain/messages.ts";
+import { cut, cutFront, describeMessage } from "../domain/messages.ts";
 import { createRedactor } from "../domain/redact.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
+import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
 import { CHILD_MARKERS, PLACEHOLDER, RUN_MARKER } from "./protocol.ts";
 import type { Pi } from "./stop-ladder.ts";
@@ -91,7 +92,7 @@ function createStray(artifacts: Artifacts, listener: Listener) {
 	let count = 0;
 	return (stream: "stdout" | "stderr", text: string) => {
 		if (count++ >= MAX_STRAY_EVENTS) return;
-		const event: RunEvent = { type: "stray", stream, text };
+		const event: RunEvent = { type: "stray", stream, text: cut(text, MAX_STRAY_CHARS) };
 		artifacts.own(event);
 		listener.onEvent(event);
 	};
@@ -101,7 +102,7 @@ function createTail() {
 	let text = "";
 	return {
 		push(line: string) {
-			text = `${text}${line}\n`.slice(-MAX_STDERR_TAIL_CHARS);
+			text = cutFront(`${text}${line}\n`, MAX_STDERR_TAIL_CHARS);
 		},
 		text: () => text.trim(),
 	};
@@ -126,10 +127,12 @@ function readLines(
 	});
 }
 
-/** A failed spawn reports `error` and nothing else; the first report wins. */
+/** A failed spawn reports `error` and nothing else. A signal that could not be sent is reported the same way. */
 function exitOf(child: ChildProcess): Promise<Exit> {
 	return new Promise((resolve) => {
-		child.once("error", (error) => resolve({ kind: "spawn-failed", message: error.message }));
+		child.on("error", (error) => {
+			if (child.pid === undefined) resolve({ kind: "spawn-failed", message: error.message });
+		});
 		child.once("exit", (code, signal) =>
 			resolve(signal ? { kind: "signal", signal } : code === null ? { kind: "unknown" } : { kind: "code", code }),
 		);

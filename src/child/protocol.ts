@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { StopCause } from "../domain/event.ts";
 import type { Packet } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
@@ -41,12 +41,25 @@ export function socketPathOf(runId: string): string {
 	return Buffer.byteLength(inTmpdir) <= MAX_SOCKET_PATH_BYTES ? inTmpdir : join("/tmp", name, runId);
 }
 
+/** Whether a path that somebody wrote down is where the control socket of this run can be, and nobody else's. */
+export function isSocketOf(runId: string, path: string): boolean {
+	if (process.platform === "win32") return path === socketPathOf(runId);
+	const directory = dirname(path);
+	return basename(path) === runId && basename(directory) === `pi-subagents-${userInfo().uid}` && isPrivate(directory);
+}
+
+/** Whether a directory is this user's alone; one that is not there is nobody's. */
+export function isPrivate(directory: string): boolean {
+	const stat = lstatSync(directory, { throwIfNoEntry: false });
+	if (!stat || process.platform === "win32") return true;
+	return stat.isDirectory() && stat.uid === userInfo().uid && (stat.mode & 0o077) === 0;
+}
+
 /** Makes the socket's directory, or refuses one that somebody else could have prepared. Throws with the reason. */
 export function ensureSocketDirectory(directory: string): void {
 	if (process.platform === "win32") return;
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
-	const stat = lstatSync(directory);
-	if (!stat.isDirectory() || stat.uid !== userInfo().uid || (stat.mode & 0o077) !== 0) {
+	if (!isPrivate(directory)) {
 		throw new Error(`${directory} must be a directory of this user with mode 0700`);
 	}
 }

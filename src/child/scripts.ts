@@ -1,9 +1,16 @@
 import { fileURLToPath } from "node:url";
 
-/** A program that runs outside of the parent: beside this file in a checkout, beside the bundle in a package. */
-export function scriptPath(name: "supervisor" | "extension"): string {
+/** Programs that run outside of the parent. Node starts CommonJS 9 ms faster, and pi imports ES modules as they are. */
+const PROGRAMS = {
+	supervisor: { source: "./supervisor.ts", bundled: "./supervisor.cjs" },
+	extension: { source: "./extension.ts", bundled: "./extension.js" },
+	pane: { source: "../pane/show.ts", bundled: "./pane.cjs" },
+} as const;
+
+/** Where a program is: in the source in a checkout, beside the bundle in a package. */
+export function scriptPath(name: keyof typeof PROGRAMS): string {
 	const inSource = import.meta.url.endsWith(".ts");
-	return fileURLToPath(new URL(inSource ? `./${name}.ts` : `./${name}.js`, import.meta.url));
+	return fileURLToPath(new URL(PROGRAMS[name][inSource ? "source" : "bundled"], import.meta.url));
 }
 
 /** Node 22 prints a warning when it strips types; nobody reads it there. */

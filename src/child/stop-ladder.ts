@@ -1,4 +1,6 @@
+import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { socketPathOf } from "./protocol.ts";
 import { processesOf, type RunProcess } from "./run-processes.ts";
 
 const PASS_GAP_MS = 20;
@@ -12,17 +14,16 @@ export interface Pi {
 }
 
 /**
- * Ends a run and nothing else. SIGTERM goes to pi alone, because only pi can end the process groups of its bash tool;
- * then everything that still carries the run's marker is killed.
+ * Ends pi. SIGTERM goes to pi alone, because only pi can end the process groups of its bash tool; what else carries the
+ * run's marker is for `sweep`, once pi is gone.
  */
-export async function stopRun(runId: string, pi: Pi, graceMs: number): Promise<RunProcess[]> {
+export async function stopPi(pi: Pi, graceMs: number): Promise<void> {
 	pi.signal("SIGTERM");
 	if (!(await pi.endsWithin(graceMs))) pi.signal("SIGKILL");
-	return await sweep(runId);
 }
 
 /**
- * Kills what is left of a run, until two passes in a row find nothing: a process may fork while we look.
+ * Kills what is left of a run and nothing else, until two passes in a row find nothing: a process may fork while we look.
  * Returns what it found.
  */
 export async function sweep(runId: string): Promise<RunProcess[]> {
@@ -40,7 +41,7 @@ export async function sweep(runId: string): Promise<RunProcess[]> {
 	return [...found.values()];
 }
 
-function kill(pid: number, signal: NodeJS.Signals): void {
+export function kill(pid: number, signal: NodeJS.Signals): void {
 	try {
 		process.kill(pid, signal);
 	} catch {
@@ -59,5 +60,6 @@ export async function stopOrphans(runId: string, piPid: number | undefined, grac
 		const deadline = performance.now() + graceMs;
 		while (performance.now() < deadline && (await isAlive())) await sleep(PASS_GAP_MS);
 	}
+	if (process.platform !== "win32") rmSync(socketPathOf(runId), { force: true }); // nobody else takes it away now
 	return await sweep(runId);
 }

@@ -18,7 +18,8 @@ export function projectDirectories(cwd: string): string[] {
 	return directories;
 }
 
-function isOwn(directory: string): boolean {
+/** Whether the directory belongs to this user; one that cannot be looked at does not. */
+export function isOwn(directory: string): boolean {
 	const uid = process.getuid?.();
 	if (uid === undefined) return true;
 	try {

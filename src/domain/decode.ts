@@ -30,7 +30,8 @@ export function decode(line: Buffer): Line {
 /** A line of events.jsonl: pi's records and our own. */
 export function decodeTrail(line: Buffer): RunEvent | undefined {
 	if (line.toString("latin1", 0, OWN_HEAD.length) === OWN_HEAD) {
-		return parse(line.toString("utf8"))?.event as RunEvent | undefined;
+		const event = parse(line.toString("utf8"))?.event as RunEvent | null | undefined;
+		return event && OWN_EVENTS.has(event.type) ? event : undefined;
 	}
 	const decoded = decode(line);
 	return decoded.kind === "event" ? decoded.event : undefined;
@@ -39,6 +40,8 @@ export function decodeTrail(line: Buffer): RunEvent | undefined {
 /** How our own events stand in events.jsonl. */
 export const encodeOwn = (event: RunEvent): string => `${JSON.stringify({ type: OWN, event })}\n`;
 const OWN_HEAD = `{"type":"${OWN}"`;
+/** A later version of this package may have left others. */
+const OWN_EVENTS = new Set<unknown>(["started", "stray", "stopping"]);
 
 export function isDelta(line: Line): boolean {
 	return line.kind === "record" ? line.delta : line.kind === "event" && line.event.type === "delta";
@@ -57,7 +60,7 @@ function eventOf(record: Record<string, unknown>): RunEvent | undefined {
 			return { type: "tool-started", name: String(record.toolName), args: record.args };
 		case "compaction_end": {
 			const usage = (record.result as { usage?: Usage } | undefined)?.usage;
-			return usage ? { type: "spent", usage } : undefined;
+			return typeof usage === "object" && usage !== null ? { type: "spent", usage } : undefined;
 		}
 		case "agent_settled":
 			return { type: "settled" };
@@ -78,9 +81,21 @@ function parse(line: string): Record<string, unknown> | undefined {
 	}
 }
 
-/** pi also reports its system prompt as a message; it is ours, not the child's. */
+/**
+ * pi also reports its system prompt as a message; it is ours, not the child's. What passes here is not looked at again:
+ * a child can print whatever it likes, and nobody who reads a message later may stumble over it.
+ */
 function isChatMessage(value: unknown): value is ChatMessage {
-	const { role, content } = (value ?? {}) as { role?: unknown; content?: unknown };
-	if (role === "user") return typeof content === "string" || Array.isArray(content);
-	return (role === "assistant" || role === "toolResult") && Array.isArray(content);
+	const { role, content, errorMessage } = (value ?? {}) as Record<string, unknown>;
+	if (role === "user" && typeof content === "string") return true;
+	if (role !== "user" && role !== "assistant" && role !== "toolResult") return false;
+	if (errorMessage !== undefined && typeof errorMessage !== "string") return false;
+	return Array.isArray(content) && content.every(isPart);
+}
+
+function isPart(value: unknown): boolean {
+	const { type, text, name } = (value ?? {}) as Record<string, unknown>;
+	if (type === "text") return typeof text === "string";
+	if (type === "toolCall") return typeof name === "string";
+	return typeof type === "string";
 }

@@ -29,5 +29,7 @@ export type Exit =
 	| { readonly kind: "code"; readonly code: number }
 	| { readonly kind: "signal"; readonly signal: NodeJS.Signals }
 	| { readonly kind: "spawn-failed"; readonly message: string }
+	/** It was never started, for a reason that has nothing to do with starting. */
+	| { readonly kind: "refused"; readonly message: string }
 	/** Nobody saw how it ended. */
 	| { readonly kind: "unknown" };

@@ -21,6 +21,13 @@ export function cut(text: string, max: number): string {
 	return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);
 }
 
+/** The last `max` UTF-16 units, never half of a surrogate pair. */
+export function cutFront(text: string, max: number): string {
+	if (text.length <= max) return text;
+	const first = text.charCodeAt(text.length - max);
+	return text.slice(text.length - (first >= 0xdc00 && first <= 0xdfff ? max - 1 : max));
+}
+
 /** A message as a person reads it in a transcript, one string per part. */
 export function describeMessage(message: ChatMessage): string[] {
 	switch (message.role) {
@@ -35,9 +42,19 @@ export function describeMessage(message: ChatMessage): string[] {
 			const parts = message.content.flatMap((part) => {
 				if (part.type === "text") return part.text === "" ? [] : [part.text];
 				if (part.type !== "toolCall") return [];
-				return [`→ ${part.name}: ${cut(JSON.stringify(part.arguments), MAX_ARGUMENT_CHARS)}`];
+				return [`→ ${part.name}: ${cut(JSON.stringify(part.arguments) ?? "", MAX_ARGUMENT_CHARS)}`];
 			});
 			return message.errorMessage ? [...parts, `[Error: ${message.errorMessage}]`] : parts;
 		}
 	}
+}
+
+/** The newest values whose JSON fits into so many bytes, in order. */
+export function newestWithin<T>(values: readonly T[], maxBytes: number): readonly T[] {
+	let bytes = 0;
+	const first = values.findLastIndex((value) => {
+		bytes += Buffer.byteLength(JSON.stringify(value)) + 1;
+		return bytes > maxBytes;
+	});
+	return first === -1 ? values : values.slice(first + 1);
 }

@@ -3,20 +3,25 @@ export type Redact = (text: string) => string;
 const MASK = "[redacted]";
 /** Shorter values would blank out ordinary words; no provider's key is that short. */
 const MIN_SECRET_CHARS = 6;
+/** A tool's JSON inside a message's JSON inside a line: each level escapes the quotes and backslashes of the one below. */
+const JSON_LEVELS = 4;
 
 /** Replaces the exact secret, and the forms in which JSON, URLs and base64 write it. */
 export function createRedactor(secrets: readonly string[]): Redact {
-	const forms = new Set(
-		secrets
-			.filter((secret) => secret.length >= MIN_SECRET_CHARS)
-			.flatMap((secret) => [
-				secret,
-				JSON.stringify(secret).slice(1, -1),
-				encodeURIComponent(secret),
-				Buffer.from(secret).toString("base64").replace(/=+$/, ""),
-			]),
-	);
+	const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
 	if (forms.size === 0) return (text) => text;
 	const ordered = [...forms].sort((a, b) => b.length - a.length);
 	return (text) => ordered.reduce((clean, form) => clean.replaceAll(form, MASK), text);
+}
+
+function formsOf(secret: string): string[] {
+	const forms = [secret];
+	for (let level = 0; level < JSON_LEVELS; level++) forms.push(JSON.stringify(forms.at(-1)).slice(1, -1));
+	return [...forms, encodeURIComponent(secret.toWellFormed()), base64Of(secret)];
+}
+
+/** Without the last digit, where that depends on what follows the secret: `echo $KEY | base64` has a line end in it. */
+function base64Of(secret: string): string {
+	const bytes = Buffer.from(secret);
+	return bytes.toString("base64").slice(0, Math.floor((bytes.length * 8) / 6));
 }

@@ -1,3 +1,5 @@
+import type { DefinitionKind, Scope } from "./definition.ts";
+
 /** Everything one run needs but its secrets and its prompt: closed, serialisable, and written to meta.json as it is. */
 export interface RunSpec {
 	readonly runId: string;
@@ -12,18 +14,35 @@ export interface RunSpec {
 	readonly cwd: string;
 	readonly model: ModelRef | undefined;
 	readonly invocation: Invocation;
+	/** Where the run's control socket is, wherever later readers have their own. */
+	readonly socket: string;
 	readonly limits: Limits;
 	readonly contract: Contract;
+	/** A session file that one run at a time may write to; undefined where the run has its own or none. */
+	readonly sharedSession: string | undefined;
 	/** A foreground run ends with the parent that started it, a background run goes on. */
 	readonly lifetime: "foreground" | "background";
 	/** What happens to processes that the child left running when it finished. */
 	readonly leftovers: "end" | "keep";
 }
 
-/** Which definition a run was made from. */
+/** Which definition a run was made from, and what that came to. */
 export interface AgentRef {
 	readonly name: string;
-	readonly scope: "global" | "project";
+	/** By which word it was called. */
+	readonly word: DefinitionKind;
+	/** In which kind of directory it lies. */
+	readonly kind: DefinitionKind;
+	readonly scope: Scope;
+	readonly path: string;
+	/** A project's definition that hides a global one. */
+	readonly shadows: boolean;
+	/** The model as it was asked for; the spec has the one that was found. */
+	readonly requestedModel: string | undefined;
+	/** What the child is limited to; undefined = no limit. */
+	readonly tools: readonly string[] | undefined;
+	readonly systemPrompt: string | undefined;
+	readonly systemPromptPath: string | undefined;
 }
 
 export interface ModelRef {
@@ -54,4 +73,33 @@ export type Contract = { readonly kind: "last-text" } | { readonly kind: "finali
 export interface Packet {
 	readonly prompt: string;
 	readonly apiKey: { readonly provider: string; readonly key: string } | undefined;
+	/** Tools without which the child must not start. */
+	readonly requiredTools: readonly string[];
+	readonly contract: Contract;
+}
+
+/** A file that is put into the run directory before the run starts. */
+export interface RunFile {
+	readonly name: string;
+	readonly text: string;
+}
+
+/** Stands for the run directory where a spec is made before the directory is. */
+const RUN_DIRECTORY = "{run-directory}/";
+
+export const inRunDirectory = (name: string): string => `${RUN_DIRECTORY}${name}`;
+
+/** The spec with its paths in a directory that exists. */
+export function placeIn(directory: string, spec: RunSpec): RunSpec {
+	const place = (value: string) =>
+		value.startsWith(RUN_DIRECTORY) ? `${directory}/${value.slice(RUN_DIRECTORY.length)}` : value;
+	const { agent, invocation } = spec;
+	return {
+		...spec,
+		invocation: { ...invocation, args: invocation.args.map(place) },
+		agent: agent && {
+			...agent,
+			systemPromptPath: agent.systemPromptPath === undefined ? undefined : place(agent.systemPromptPath),
+		},
+	};
 }

@@ -1,6 +1,7 @@
 import type { StopReason, Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
-import { cut, lastAssistant, textOf } from "./messages.ts";
+import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
+import { cut, cutFront, lastAssistant, textOf } from "./messages.ts";
 import { unreachable } from "./result.ts";
 import type { Contract } from "./spec.ts";
 import { addUsage, noUsage } from "./usage.ts";
@@ -49,10 +50,6 @@ export interface RunResult {
 	readonly artifactErrors: readonly string[];
 }
 
-export type Finalized =
-	| { readonly status: "SUCCESS"; readonly result: string }
-	| { readonly status: "ERROR"; readonly error: string; readonly result: string | undefined };
-
 /** What a run produced, in order. */
 export type Entry =
 	| { readonly kind: "message"; readonly message: ChatMessage }
@@ -61,7 +58,7 @@ export type Entry =
 export interface RunState {
 	readonly phase: Phase;
 	readonly entries: readonly Entry[];
-	/** The assistant text that is being written; empty between messages. */
+	/** The assistant text that is being written, or was when the run broke off; empty between messages. */
 	readonly partial: string;
 	readonly toolCalls: number;
 	readonly messageCount: number;
@@ -74,7 +71,7 @@ export interface RunState {
 /** Keeps a run bounded in memory and `reduce` linear. */
 const MAX_MESSAGES = 500;
 const MAX_STRAY = 200;
-const MAX_STRAY_CHARS = 2_000;
+export const MAX_STRAY_CHARS = 2_000;
 const MAX_PARTIAL_CHARS = 1_000_000;
 
 export const initialState: RunState = {
@@ -97,7 +94,7 @@ export function reduce(state: RunState, event: RunEvent): RunState {
 		case "message":
 			return withMessage(state, event.message);
 		case "delta":
-			return { ...state, partial: (state.partial + event.text).slice(-MAX_PARTIAL_CHARS) };
+			return { ...state, partial: cutFront(state.partial + event.text, MAX_PARTIAL_CHARS) };
 		case "tool-started":
 			return { ...state, toolCalls: state.toolCalls + 1 };
 		case "spent":
@@ -110,10 +107,16 @@ export function reduce(state: RunState, event: RunEvent): RunState {
 		case "settled":
 			return { ...state, settled: state.stopCause === undefined };
 		case "ended":
-			return { ...state, partial: "", phase: { kind: "done", result: event.result } };
+			return withResult(state, event.result);
 		default:
 			return unreachable(event);
 	}
+}
+
+/** The result counts, where a full disk or a deleted directory has kept some of the events from us. */
+function withResult(state: RunState, result: RunResult): RunState {
+	const { usage, toolCalls, messageCount, finalized } = result;
+	return { ...state, usage, toolCalls, messageCount, finalized, phase: { kind: "done", result } };
 }
 
 function withMessage(state: RunState, message: ChatMessage): RunState {
@@ -123,7 +126,8 @@ function withMessage(state: RunState, message: ChatMessage): RunState {
 		partial: message.role === "assistant" ? "" : state.partial,
 		messageCount: state.messageCount + 1,
 		usage: addUsage(state.usage, usage),
-		finalized: finalizedBy(message) ?? state.finalized,
+		// The first one counts, and none that a run writes while it is being stopped.
+		finalized: state.finalized ?? (state.stopCause ? undefined : finalizedBy(message)),
 	};
 }
 
@@ -140,13 +144,9 @@ function withEntry(state: RunState, entry: Entry): RunState {
 }
 
 function finalizedBy(message: ChatMessage): Finalized | undefined {
-	if (message.role !== "toolResult" || message.toolName !== "subagent_finalize" || message.isError) return undefined;
-	const { status, result, error } = (message.details ?? {}) as Record<string, unknown>;
-	if (status === "SUCCESS" && typeof result === "string") return { status, result };
-	if (status === "ERROR" && typeof error === "string") {
-		return { status, error, result: typeof result === "string" ? result : undefined };
-	}
-	return undefined;
+	if (message.role !== "toolResult" || message.toolName !== FINALIZE_TOOL || message.isError) return undefined;
+	const answer = parseFinalized(message.details);
+	return typeof answer === "string" ? undefined : answer;
 }
 
 export function messagesOf(state: RunState): readonly ChatMessage[] {
@@ -165,8 +165,11 @@ export function lastTextOf(state: RunState): string {
  * exit, never the reverse; and pi exits with 0 after provider errors, so an exit code proves nothing by itself.
  */
 export function conclude(state: RunState, exit: Exit, contract: Contract, stderr: string): Outcome {
-	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
+	// What was handed over is the answer, whatever became of the process afterwards.
+	if (contract.kind === "finalize" && state.finalized) return answered(state.finalized);
 	if (state.stopCause) return failed({ kind: "stopped", cause: state.stopCause });
+	if (exit.kind === "refused") return failed({ kind: "rejected", message: exit.message });
+	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
 	if (!state.settled) return failed({ kind: "exit", exit, stderr });
 	const last = lastAssistant(messagesOf(state));
 	if (!last) return failed({ kind: "silent", stderr });
@@ -176,7 +179,7 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 			message: last.errorMessage ?? `The model's answer ended with "${last.stopReason}"`,
 		});
 	}
-	if (contract.kind === "finalize") return concludeFinalized(state, contract.attempts);
+	if (contract.kind === "finalize") return failed({ kind: "unfinalized", attempts: contract.attempts });
 	return {
 		kind: "completed",
 		text: textOf(last),
@@ -184,9 +187,9 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 	};
 }
 
-function concludeFinalized({ finalized }: RunState, attempts: number): Outcome {
-	if (!finalized) return failed({ kind: "unfinalized", attempts });
-	const text = finalized.status === "SUCCESS" ? finalized.result : (finalized.result ?? "");
+function answered(finalized: Finalized): Outcome {
+	if (finalized.status === "SUCCESS") return { kind: "completed", text: finalized.result, end: "natural" };
+	const text = [finalized.error, ...(finalized.result === undefined ? [] : [finalized.result])].join("\n\n");
 	return { kind: "completed", text, end: "natural" };
 }
 

@@ -1,18 +1,19 @@
 import type { Trust } from "../definitions/trust.ts";
-import type { Invocation, ModelRef } from "../domain/spec.ts";
+import type { Invocation } from "../domain/spec.ts";
 
 /** How the child of a run is started. Prompts and keys are never arguments: everybody can read those. */
 export interface ChildOptions {
 	readonly pi: Invocation;
 	readonly childExtension: string;
 	readonly session: { readonly kind: "none" } | { readonly kind: "file"; readonly path: string };
-	readonly model: ModelRef | undefined;
 	/** Undefined where the child's directory is not the project that the decision is about. */
 	readonly trust: Trust | undefined;
+	/** What the model, the definition and the tools come to. */
+	readonly agentArgs: readonly string[];
 }
 
 export function planArguments(options: ChildOptions): Invocation {
-	const { pi, session, model, trust } = options;
+	const { pi, session, trust } = options;
 	return {
 		command: pi.command,
 		args: [
@@ -21,8 +22,7 @@ export function planArguments(options: ChildOptions): Invocation {
 			...(session.kind === "none" ? ["--no-session"] : ["--session", session.path]),
 			...["-e", options.childExtension],
 			...(trust === "trusted" ? ["--approve"] : trust === "refused" ? ["--no-approve"] : []),
-			...(model ? ["--provider", model.provider, "--model", model.id] : []),
-			...(model?.thinking === undefined ? [] : ["--thinking", model.thinking]),
+			...options.agentArgs,
 		],
 	};
 }

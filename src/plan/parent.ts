@@ -1,5 +1,5 @@
 import type { Trust } from "../definitions/trust.ts";
-import type { Invocation, ModelRef, Packet, RunSpec } from "../domain/spec.ts";
+import type { Invocation, ModelRef, Packet, RunFile, RunSpec } from "../domain/spec.ts";
 import type { Settings } from "../settings.ts";
 
 /** What planning needs to know of the session that asks: a value, so that planning is a function of its arguments. */
@@ -10,11 +10,14 @@ export interface Parent {
 	/** The model the session uses now. */
 	readonly model: ModelRef | undefined;
 	readonly trust: Trust;
+	/** Where the control socket of a run will be. */
+	socketOf(runId: string): string;
 	readonly settings: Settings;
 }
 
-/** A run to be started: the spec, and what is told to the child alone. */
+/** A run to be started: the spec, the files it speaks of, and what is told to the child alone. */
 export interface PlannedRun {
 	readonly spec: RunSpec;
+	readonly files: readonly RunFile[];
 	readonly packet: Packet;
 }

@@ -1,18 +1,26 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** C0 but tab and LF, DEL, C1, and the characters that reorder text. */
-const CONTROLS = /[^\P{Cc}\t\n]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** DCS, SOS, OSC, PM and APC strings with their payload; one that is never closed takes the rest of the text with it. */
 const ESC = String.fromCharCode(0x1b);
+/** DCS, SOS, OSC, PM and APC with their payload. One that is never closed ends with its line, so that it hides no more. */
 const CONTROL_STRINGS = new RegExp(
-	`(?:${ESC}[PX\\]^_]|[\\u0090\\u0098\\u009d-\\u009f])[\\s\\S]*?(?:\\u0007|${ESC}\\\\|\\u009c|$)`,
+	`(?:${ESC}[PX\\]^_]|[\\u0090\\u0098\\u009d-\\u009f])[^\\n\\u0007\\u0018\\u001a\\u001b\\u009c]*(?:\\u0007|${ESC}\\\\|\\u009c)?`,
 	"g",
 );
+const LINE_ENDS = /\r\n?|[\u0085\u2028\u2029]/g;
+/** C0 but tab and LF, DEL and C1. */
+const CONTROLS = /[^\P{Cc}\t\n]/gu;
+/**
+ * What has no picture of its own: the characters that reorder text, hide it, or that terminals disagree about in width.
+ * Joiners and variation selectors stay: emoji and some scripts are written with them.
+ */
+const INVISIBLE = /[[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]--[\u200c\u200d\ufe0e\ufe0f]]/gv;
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
 
-/** Only what can be printed, whatever a child, a file or an error says. LF and tab stay. */
+/** Only what can be printed, whatever a child, a file or an error says. LF and tab stay; other line ends become LF. */
 export function sanitize(text: string): string {
-	return stripVTControlCharacters(text.replace(CONTROL_STRINGS, "")).replace(CONTROLS, "").toWellFormed();
+	if (PLAIN.test(text)) return text;
+	const lines = text.replace(LINE_ENDS, "\n").replace(CONTROL_STRINGS, "");
+	return stripVTControlCharacters(lines).replace(CONTROLS, "").replace(INVISIBLE, "").toWellFormed();
 }
 
 /** The same on one line. */

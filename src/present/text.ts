@@ -67,6 +67,8 @@ function describeExit(exit: Exit): string {
 				: `Sub-agent process exited with code ${exit.code}`;
 		case "signal":
 			return `Sub-agent process was killed by ${exit.signal}`;
+		case "refused":
+			return exit.message;
 		case "spawn-failed":
 			return `Failed to spawn sub-agent process: ${exit.message}`;
 		case "unknown":
@@ -85,6 +87,7 @@ export function exitCodeOf(exit: Exit): number | null {
 			return exit.code;
 		case "signal":
 			return 128 + constants.signals[exit.signal];
+		case "refused":
 		case "spawn-failed":
 		case "unknown":
 			return null;

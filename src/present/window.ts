@@ -1,15 +1,15 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage } from "../domain/event.ts";
+import { cut, lastAssistant, newestWithin } from "../domain/messages.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { type Entry, messagesOf, type RunState } from "../domain/state.ts";
-import { sanitize } from "./sanitize.ts";
+import { messagesOf, type RunState } from "../domain/state.ts";
+import type { Audience } from "./audience.ts";
 import { type DelegateStatus, delegateStatusOf, describeFailure, exitCodeOf } from "./text.ts";
-import { toolCallLine } from "./tool-call.ts";
+import { type Todos, todosOf } from "./todos.ts";
+import type { WindowLine } from "./window-line.ts";
+import { linesOf, MAX_LINES } from "./window-lines.ts";
 
-export interface WindowLine {
-	readonly text: string;
-	readonly kind: "text" | "tool";
-}
+export type { WindowLine } from "./window-line.ts";
 
 /** What a task looks like from outside: a part of the tool's details, so it is plain JSON. */
 export interface TaskWindow {
@@ -19,15 +19,22 @@ export interface TaskWindow {
 	readonly lines: readonly WindowLine[];
 	readonly allMessages: readonly ChatMessage[];
 	readonly exitCode: number | null;
+	/** `provider/id` */
 	readonly model?: string;
+	readonly thinking?: string;
 	readonly stopReason?: string;
 	readonly errorMessage?: string;
 	readonly profileName?: string;
+	/** Where the definition comes from, and whether a project's hides one of the person's own. */
+	readonly profileSource?: "global" | "project" | "project, hides global";
+	/** Seconds; 0 = no limit. */
 	readonly timeout: number;
 	/** 0 while the task waits for its turn. */
 	readonly startedAt: number;
 	readonly completedAt?: number;
 	readonly toolCalls: number;
+	/** While the sub-agent's own list is not complete. */
+	readonly todos?: Todos;
 	readonly usage: Usage;
 }
 
@@ -41,75 +48,65 @@ export interface ShownTask {
 	readonly state: RunState;
 }
 
-const MAX_LINES = 500;
-/** What the details of one finished task may add to the session file. */
-const MAX_MESSAGES_BYTES = 32 * 1024;
+/** What a call's details may amount to, however many tasks it has: each update and each result is sent as a whole. */
+const RUNNING_BYTES = 32 * 1024;
+const FINAL_LINES_BYTES = 512 * 1024;
+const FINAL_MESSAGES_BYTES = 256 * 1024;
+const MAX_WINDOW_LINES_BYTES = 64 * 1024;
+const MAX_WINDOW_MESSAGES_BYTES = 32 * 1024;
+const MAX_ERROR_CHARS = 2_000;
 
-/** While a call runs, every update is sent and redrawn as a whole: it carries the last lines and no messages. */
-export const partialWindow = (task: ShownTask, maxLines: number): TaskWindow => windowOf(task, maxLines, []);
+/** While a call runs: the last lines and no messages. */
+export function partialWindows(tasks: readonly ShownTask[], audience: Audience): TaskWindow[] {
+	return tasks.map((task) => {
+		const lines = shownLines(task, audience.runningLines, audience);
+		return windowOf(task, newestWithin(lines, RUNNING_BYTES / tasks.length), []);
+	});
+}
 
-export const finalWindow = (task: ShownTask): TaskWindow =>
-	windowOf(task, MAX_LINES, newestWithin(messagesOf(task.state), MAX_MESSAGES_BYTES));
+export function finalWindows(tasks: readonly ShownTask[], audience: Audience): TaskWindow[] {
+	const linesBytes = Math.min(MAX_WINDOW_LINES_BYTES, FINAL_LINES_BYTES / tasks.length);
+	const messagesBytes = Math.min(MAX_WINDOW_MESSAGES_BYTES, FINAL_MESSAGES_BYTES / tasks.length);
+	return tasks.map((task) => {
+		const lines = newestWithin(shownLines(task, MAX_LINES, audience), linesBytes);
+		return windowOf(task, lines, newestWithin(messagesOf(task.state), messagesBytes));
+	});
+}
 
-function windowOf(task: ShownTask, maxLines: number, allMessages: readonly ChatMessage[]): TaskWindow {
+function shownLines({ state, spec }: ShownTask, max: number, { previewWidth, home }: Audience): readonly WindowLine[] {
+	return linesOf(state, Math.min(max, MAX_LINES), { width: previewWidth, cwd: spec?.cwd ?? "", home });
+}
+
+function windowOf(task: ShownTask, lines: readonly WindowLine[], allMessages: readonly ChatMessage[]): TaskWindow {
 	const { state, spec, profile } = task;
 	const result = state.phase.kind === "done" ? state.phase.result : undefined;
-	const model = result?.model ?? spec?.model;
-	const startedAt = state.phase.kind === "running" ? state.phase.since : (result?.startedAt ?? 0);
+	const model = result?.model ?? spec?.model ?? modelOf(state);
+	const todos = todosOf(state.entries);
 	return {
 		name: task.name,
 		sessionId: task.sessionId,
 		status: delegateStatusOf(state),
-		lines: linesOf(state, maxLines),
+		lines,
 		allMessages,
 		exitCode: result ? exitCodeOf(result.exit) : null,
 		...(model && { model: `${model.provider}/${model.id}` }),
+		...(spec?.model?.thinking !== undefined && { thinking: spec.model.thinking }),
 		...(result?.stopReason && { stopReason: result.stopReason }),
-		...(result?.outcome.kind === "failed" && { errorMessage: describeFailure(result.outcome.failure) }),
+		...(result?.outcome.kind === "failed" && {
+			errorMessage: cut(describeFailure(result.outcome.failure), MAX_ERROR_CHARS),
+		}),
 		...(profile !== undefined && { profileName: profile }),
+		...(spec?.agent && { profileSource: spec.agent.shadows ? "project, hides global" : spec.agent.scope }),
 		timeout: task.timeoutSeconds,
-		startedAt,
+		startedAt: state.phase.kind === "running" ? state.phase.since : (result?.startedAt ?? 0),
 		...(result && { completedAt: result.endedAt }),
 		toolCalls: state.toolCalls,
+		...(todos.done < todos.total && { todos }),
 		usage: state.usage,
 	};
 }
 
-/** The last lines, newest last: read from the end, so that a long run costs no more than a short one. */
-function linesOf(state: RunState, max: number): WindowLine[] {
-	const lines: WindowLine[] = textLines(state.partial).slice(-max);
-	for (let index = state.entries.length - 1; index >= 0 && lines.length < max; index--) {
-		const entry = state.entries[index];
-		if (entry) lines.unshift(...entryLines(entry).slice(lines.length - max));
-	}
-	return lines;
-}
-
-function entryLines(entry: Entry): WindowLine[] {
-	if (entry.kind === "stray") return textLines(entry.stream === "stderr" ? `[stderr]: ${entry.text}` : entry.text);
-	const { message } = entry;
-	if (message.role !== "assistant") return [];
-	return message.content.flatMap((part) => {
-		if (part.type === "text") return textLines(part.text);
-		if (part.type === "toolCall") return [{ text: toolCallLine(part.name, part.arguments), kind: "tool" as const }];
-		return [];
-	});
-}
-
-function textLines(text: string): WindowLine[] {
-	return sanitize(text)
-		.split("\n")
-		.map((line) => ({ text: line.trimEnd(), kind: "text" as const }))
-		.filter((line) => line.text !== "");
-}
-
-function newestWithin(messages: readonly ChatMessage[], maxBytes: number): ChatMessage[] {
-	const kept: ChatMessage[] = [];
-	let bytes = 0;
-	for (const message of messages.toReversed()) {
-		bytes += Buffer.byteLength(JSON.stringify(message));
-		if (bytes > maxBytes) break;
-		kept.unshift(message);
-	}
-	return kept;
+function modelOf(state: RunState): { provider: string; id: string } | undefined {
+	const last = lastAssistant(messagesOf(state));
+	return last && { provider: last.provider, id: last.model };
 }

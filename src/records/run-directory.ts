@@ -13,30 +13,42 @@ import {
 import { isAbsolute, join, relative, sep } from "node:path";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { FILES } from "../domain/run-files.ts";
-import type { RunSpec } from "../domain/spec.ts";
+import { placeIn, type RunFile, type RunSpec } from "../domain/spec.ts";
 
 export interface RunDirectory {
 	readonly path: string;
+	/** As meta.json has it: with the paths of its files. */
+	readonly spec: RunSpec;
 	/** Why the trail is not where it belongs. */
 	readonly warning: string | undefined;
 }
 
+const IN_PROJECT = join(".pi", "subagents", "runs");
+const IN_AGENT = join("subagents", "runs");
+
+/** Where runs may have been kept for this project. */
+export const runsDirectories = (projectDirectory: string, agentDirectory: string): readonly string[] => [
+	join(projectDirectory, IN_PROJECT),
+	join(agentDirectory, IN_AGENT),
+];
+
 /**
- * Makes the directory of one run, with its meta.json: under the project, or where that cannot be written under the agent
- * directory.
+ * Makes the directory of one run, with its meta.json and its files: under the project, or where that cannot be written
+ * under the agent directory.
  */
 export function createRunDirectory(
 	spec: RunSpec,
 	projectDirectory: string,
 	agentDirectory: string,
+	files: readonly RunFile[] = [],
 ): Result<RunDirectory> {
-	const inProject = attempt(() => makeRun(spec, projectDirectory, join(".pi", "subagents", "runs")));
-	if (inProject.ok) return ok({ path: inProject.value, warning: undefined });
-	const inAgent = attempt(() => makeRun(spec, agentDirectory, join("subagents", "runs")));
+	const inProject = attempt(() => makeRun(spec, files, projectDirectory, IN_PROJECT));
+	if (inProject.ok) return ok({ ...inProject.value, warning: undefined });
+	const inAgent = attempt(() => makeRun(spec, files, agentDirectory, IN_AGENT));
 	if (!inAgent.ok) return err(`No run directory could be made: ${inProject.error}; ${inAgent.error}`);
 	return ok({
-		path: inAgent.value,
-		warning: `Sub-agent runs are kept in ${join(agentDirectory, "subagents", "runs")}: ${inProject.error}`,
+		...inAgent.value,
+		warning: `Sub-agent runs are kept in ${join(agentDirectory, IN_AGENT)}: ${inProject.error}`,
 	});
 }
 
@@ -48,7 +60,12 @@ function attempt<T>(make: () => T): Result<T> {
 	}
 }
 
-function makeRun(spec: RunSpec, base: string, inside: string): string {
+function makeRun(
+	spec: RunSpec,
+	files: readonly RunFile[],
+	base: string,
+	inside: string,
+): Pick<RunDirectory, "path" | "spec"> {
 	const runs = makeInside(base, inside.split(sep));
 	chmodSync(runs, 0o700);
 	const ignore = join(runs, ".gitignore");
@@ -56,8 +73,24 @@ function makeRun(spec: RunSpec, base: string, inside: string): string {
 	const directory = join(runs, spec.runId);
 	mkdirSync(directory, { mode: 0o700 }); // not recursive: a directory that is already there is not ours
 	chmodSync(directory, 0o700);
-	writePrivate(join(directory, FILES.meta), JSON.stringify(spec, undefined, "\t"));
-	return directory;
+	for (const { name, text } of files) writePrivate(join(directory, name), text);
+	const placed = placeIn(directory, spec);
+	writePrivate(join(directory, FILES.meta), JSON.stringify({ ...placed, ...presetFields(placed) }, undefined, "\t"));
+	return { path: directory, spec: placed };
+}
+
+/** For whoever looks at a run by preset: what it was made from, by the names that presets have for it. */
+function presetFields({ family, agent, model }: RunSpec): object {
+	if (family !== "preset" || !agent) return {};
+	return {
+		preset: agent.name,
+		presetSource: agent.scope,
+		tools: agent.tools ?? null,
+		systemPrompt: agent.systemPrompt ?? null,
+		systemPromptPath: agent.systemPromptPath ?? null,
+		requestedModel: agent.requestedModel ?? null,
+		resolvedModel: model ? `${model.provider}/${model.id}` : null,
+	};
 }
 
 /** Makes the missing parts of a path one by one, and refuses a link that leads out of the base or a foreign directory. */

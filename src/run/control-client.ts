@@ -9,6 +9,10 @@ export interface ControlClient {
 	/** Resolves to the next message, or to undefined when the supervisor is gone. */
 	next(): Promise<FromSupervisor | undefined>;
 	close(): void;
+	/** The same, once what was sent has left. */
+	closeWhenSent(): void;
+	/** From here on the connection does not keep this process alive. */
+	unref(): void;
 }
 
 export async function connectControl(path: string): Promise<Result<ControlClient>> {
@@ -20,6 +24,12 @@ export async function connectControl(path: string): Promise<Result<ControlClient
 	}
 	return ok(createClient(socket));
 }
+
+/**
+ * Whether a failed connection proves that nobody is there. Anything else (too many open files, too many who wait) says
+ * nothing about the run.
+ */
+export const provesAbsence = (error: string): boolean => /^connect (ENOENT|ECONNREFUSED|ENOTDIR)\b/.test(error);
 
 function createClient(socket: Socket): ControlClient {
 	let grown = false;
@@ -56,6 +66,8 @@ function createClient(socket: Socket): ControlClient {
 			return { type: "grown" };
 		},
 		close: () => void socket.destroy(),
+		closeWhenSent: () => socket.destroySoon(),
+		unref: () => void socket.unref(),
 	};
 }
 

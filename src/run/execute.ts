@@ -1,10 +1,10 @@
-import { GRACE_MS, ORPHAN_GRACE_MS } from "../child/protocol.ts";
-import { stopOrphans } from "../child/stop-ladder.ts";
-import type { RunEvent } from "../domain/event.ts";
+import { GRACE_MS } from "../child/protocol.ts";
+import { err, type Result } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
-import { follow } from "./follow.ts";
-import { type Launched, launchProcess } from "./launch-process.ts";
+import type { ControlClient } from "./control-client.ts";
+import { type Launched, type Launcher, launchProcess } from "./launch-process.ts";
+import { watch } from "./watch.ts";
 
 /** A run that is ready to start: its directory exists and holds meta.json. */
 export interface PreparedRun {
@@ -17,6 +17,30 @@ export interface PreparedRun {
 const UNRESPONSIVE_MS = 4_000;
 const GONE_MS = 1_000;
 
+const ABORTED: Failure = { kind: "stopped", cause: { kind: "aborted", by: "caller" } };
+const NEVER = new AbortController().signal;
+
+/**
+ * Starts a run that goes on without us. Its packet goes out last: nothing happens before `admit` has taken the run, and
+ * where that refuses it, or this process dies before, nothing will.
+ */
+export async function start(
+	run: PreparedRun,
+	admit: (control: ControlClient) => Result<undefined>,
+): Promise<Result<undefined>> {
+	const launched = await launchProcess(run.directory, run.spec);
+	if (!launched.ok) return err(`Failed to spawn sub-agent process: ${launched.error}`);
+	const { control } = launched.value;
+	launched.value.unref();
+	const admitted = admit(control);
+	if (admitted.ok) control.send({ type: "start", packet: run.packet });
+	else {
+		control.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
+		control.closeWhenSent();
+	}
+	return admitted;
+}
+
 /**
  * Carries out one run and folds its events. Never throws, and returns only when the run is done and its processes are
  * gone. Aborting `signal` stops the run.
@@ -25,38 +49,26 @@ export async function execute(
 	run: PreparedRun,
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
+	launch: Launcher = launchProcess,
 ): Promise<RunState> {
-	let state = initialState;
-	let piPid: number | undefined;
-	const apply = (event: RunEvent) => {
-		if (event.type === "started") piPid = event.pid;
-		state = reduce(state, event);
+	const fail = (failure: Failure) => {
+		const result = resultWithout(run.spec.runId, initialState, failure, Date.now());
+		const state = reduce(initialState, { type: "ended", result });
 		onState(state);
+		return state;
 	};
-	const fail = (failure: Failure) =>
-		apply({ type: "ended", result: resultWithout(run.spec.runId, state, failure, Date.now()) });
-	const aborted: Failure = { kind: "stopped", cause: { kind: "aborted", by: "caller" } };
-
-	if (signal.aborted) fail(aborted);
-	else {
-		const launched = await launchProcess(run.directory, run.spec.runId);
-		if (!launched.ok) fail({ kind: "spawn", message: launched.error });
-		else await attend(launched.value, run, signal, apply);
-		// The supervisor is gone without a word: what it watched over is ours to end now.
-		if (state.phase.kind !== "done") {
-			await stopOrphans(run.spec.runId, piPid, ORPHAN_GRACE_MS);
-			fail(signal.aborted ? aborted : { kind: "lost" });
-		}
-	}
-	return state;
+	if (signal.aborted) return fail(ABORTED);
+	const launched = await launch(run.directory, run.spec);
+	if (!launched.ok) return fail({ kind: "spawn", message: launched.error });
+	return await attend(launched.value, run, signal, onState);
 }
 
 async function attend(
 	launched: Launched,
-	run: PreparedRun,
+	{ spec, packet, directory }: PreparedRun,
 	signal: AbortSignal,
-	apply: (event: RunEvent) => void,
-): Promise<void> {
+	onState: (state: RunState) => void,
+): Promise<RunState> {
 	const { control } = launched;
 	let unresponsive: NodeJS.Timeout | undefined;
 	const stop = () => {
@@ -65,12 +77,14 @@ async function attend(
 	};
 	if (signal.aborted) stop();
 	else {
-		control.send({ type: "start", packet: run.packet });
+		control.send({ type: "start", packet });
 		signal.addEventListener("abort", stop, { once: true });
 	}
 	try {
-		for await (const event of follow(run.directory, control)) apply(event);
+		const fate = (): Failure => (signal.aborted ? ABORTED : { kind: "lost" });
+		const state = await watch({ runId: spec.runId, directory }, control, onState, NEVER, fate);
 		await launched.gone(GONE_MS);
+		return state;
 	} finally {
 		clearTimeout(unresponsive);
 		signal.removeEventListener("abort", stop);

@@ -4,7 +4,8 @@ import { decodeTrail } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter } from "../domain/lines.ts";
 import { FILES } from "../domain/run-files.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunSpec } from "../domain/spec.ts";
+import { initialState, type RunResult, type RunState, reduce } from "../domain/state.ts";
 import type { ControlClient } from "./control-client.ts";
 
 const READ_BYTES = 1024 * 1024;
@@ -13,9 +14,10 @@ const READ_BYTES = 1024 * 1024;
  * What a run does, from the beginning of its events.jsonl, while its supervisor lives. Ends with `ended`, unless the
  * supervisor is gone and left no result.
  */
-export async function* follow(directory: string, control: ControlClient): AsyncGenerator<RunEvent> {
+export async function* follow(directory: string, control: Pick<ControlClient, "next">): AsyncGenerator<RunEvent> {
 	const trail = await openTrail(join(directory, FILES.events));
 	try {
+		yield* trail.read(); // a run that is quiet now may have said a lot before we came
 		while (true) {
 			const message = await control.next(); // asked first: what is read after the last message is the rest
 			yield* trail.read();
@@ -29,9 +31,38 @@ export async function* follow(directory: string, control: ControlClient): AsyncG
 	}
 }
 
+/** All that a run left in its directory, whether it has ended, is running, or broke off. Undefined where there is none. */
+export async function readRun(directory: string): Promise<RunState | undefined> {
+	const result = await readResult(directory); // asked first: what is read then is at least what led to it
+	const trail = await openTrail(join(directory, FILES.events));
+	let state = initialState;
+	let events = 0;
+	for await (const event of trail.read()) {
+		state = reduce(state, event);
+		events++;
+	}
+	await trail.close();
+	if (result) return reduce(state, { type: "ended", result });
+	return events > 0 ? state : undefined;
+}
+
+/** Undefined, too, where somebody else has written it: whoever shows a result relies on these. */
 export async function readResult(directory: string): Promise<RunResult | undefined> {
+	const result = await readJson<Partial<RunResult>>(join(directory, FILES.result));
+	const { outcome, exit, usage, runId } = result ?? {};
+	const known = outcome?.kind === "completed" || (outcome?.kind === "failed" && outcome.failure?.kind !== undefined);
+	const whole = known && exit?.kind !== undefined && usage?.cost !== undefined && runId !== undefined;
+	return whole ? (result as RunResult) : undefined;
+}
+
+export const readSpec = (directory: string): Promise<RunSpec | undefined> =>
+	readJson<RunSpec>(join(directory, FILES.meta));
+
+/** Both files are written by us, at once and whole; one that is not there, or not ours, is none. */
+async function readJson<T extends object>(path: string): Promise<T | undefined> {
 	try {
-		return JSON.parse(await readFile(join(directory, FILES.result), "utf8")) as RunResult;
+		const value: unknown = JSON.parse(await readFile(path, "utf8"));
+		return typeof value === "object" && value !== null ? (value as T) : undefined;
 	} catch {
 		return undefined;
 	}

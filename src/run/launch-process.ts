@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { socketPathOf } from "../child/protocol.ts";
 import { NODE_FLAGS, scriptPath } from "../child/scripts.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
+import type { RunSpec } from "../domain/spec.ts";
 import { type ControlClient, connectControl } from "./control-client.ts";
 
 /** A supervisor that this process started. */
@@ -11,12 +11,17 @@ export interface Launched {
 	gone(withinMs: number): Promise<void>;
 	/** For a supervisor that no longer answers. */
 	kill(): void;
+	/** From here on this process does not wait for it. */
+	unref(): void;
 }
+
+/** Starts a supervisor for a run directory that has its meta.json. What it launches waits for its packet. */
+export type Launcher = (directory: string, spec: RunSpec) => Promise<Result<Launched>>;
 
 const READY_TIMEOUT_MS = 10_000;
 
-/** Starts a supervisor in a session of its own, for a run directory that has its meta.json. */
-export async function launchProcess(directory: string, runId: string): Promise<Result<Launched>> {
+/** In a session of its own: what happens to the parent's terminal is nothing to it. */
+export const launchProcess: Launcher = async (directory, spec) => {
 	let supervisor: ChildProcess;
 	try {
 		supervisor = spawn(process.execPath, [...NODE_FLAGS, scriptPath("supervisor"), "supervise", directory], {
@@ -32,7 +37,7 @@ export async function launchProcess(directory: string, runId: string): Promise<R
 		supervisor.once("error", () => resolve());
 	});
 	const ready = await readiness(supervisor);
-	const control = ready.ok ? await connectControl(socketPathOf(runId)) : ready;
+	const control = ready.ok ? await connectControl(spec.socket) : ready;
 	if (!control.ok) {
 		supervisor.kill("SIGKILL");
 		return control;
@@ -48,8 +53,12 @@ export async function launchProcess(directory: string, runId: string): Promise<R
 				});
 			}),
 		kill: () => void supervisor.kill("SIGKILL"),
+		unref() {
+			supervisor.unref();
+			control.value.unref();
+		},
 	});
-}
+};
 
 /** The supervisor says one line when its socket listens; if it dies before, its last words say why. */
 function readiness(supervisor: ChildProcess): Promise<Result<undefined>> {

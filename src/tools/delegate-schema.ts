@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import type { DelegateTask } from "../plan/delegate.ts";
 import type { FileRequest } from "../plan/files.ts";
-import { createSessionId } from "../plan/ids.ts";
+import { createRunId, createSessionId } from "../plan/ids.ts";
+import type { RunRequest } from "../plan/run.ts";
 
 export const MAX_TASKS = 16;
 export const MAX_TIMEOUT_SECONDS = 86_400;
@@ -17,7 +17,7 @@ export const delegateParameters = Type.Object({
 			name: Type.String({ description: "Short label" }),
 			profile: Type.Optional(Type.String({ description: "Overrides the default profile" })),
 			cwd: Type.Optional(Type.String({ description: "Absolute path" })),
-			prompt: Type.String({ description: "All it needs to know: it sees nothing of this conversation" }),
+			prompt: Type.String({ minLength: 1, description: "All it needs to know: it sees nothing of this conversation" }),
 			timeout: Type.Optional(
 				Type.Number({ minimum: 1, maximum: MAX_TIMEOUT_SECONDS, description: "Seconds, default 600" }),
 			),
@@ -28,7 +28,11 @@ export const delegateParameters = Type.Object({
 						path,
 						Type.Object({ path, head: lines }),
 						Type.Object({ path, tail: lines }),
-						Type.Object({ path, start: Type.Optional(lines), end: Type.Optional(lines) }),
+						// Closed: an open one would let through what the two before it have refused, such as `head: 0`.
+						Type.Object(
+							{ path, start: Type.Optional(lines), end: Type.Optional(lines) },
+							{ additionalProperties: false },
+						),
 					]),
 					{ description: "Put before the prompt" },
 				),
@@ -41,15 +45,34 @@ export const delegateParameters = Type.Object({
 export type DelegateParameters = Static<typeof delegateParameters>;
 type TaskParameters = DelegateParameters["tasks"][number];
 
-export function parseTasks(parameters: DelegateParameters): DelegateTask[] {
+/** A task as it was asked for, and the session it goes on with. */
+export interface AskedTask {
+	readonly request: RunRequest;
+	readonly resume: string | undefined;
+}
+
+export function parseTasks(parameters: DelegateParameters): AskedTask[] {
 	return parameters.tasks.map((task) => ({
-		sessionId: createSessionId(),
-		name: task.name,
-		prompt: task.prompt,
-		cwd: task.cwd,
-		profile: task.profile ?? parameters.profile,
-		timeoutSeconds: task.timeout ?? DEFAULT_TIMEOUT_SECONDS,
-		files: (task.files ?? []).map(parseFile),
+		resume: task.resume,
+		request: {
+			runId: createRunId(new Date()),
+			sessionId: task.resume ?? createSessionId(),
+			family: "delegate",
+			label: task.name,
+			task: task.prompt,
+			instructions: task.prompt,
+			files: (task.files ?? []).map(parseFile),
+			word: "profile",
+			definition: task.profile ?? parameters.profile,
+			model: undefined,
+			cwd: task.cwd,
+			timeoutSeconds: task.timeout,
+			defaultTimeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
+			session: { kind: "none" },
+			contract: { kind: "last-text" },
+			sharedSession: undefined,
+			lifetime: "foreground",
+		},
 	}));
 }
 

@@ -1,37 +1,15 @@
-import type { AgentToolResult, ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
-import pLimit from "p-limit";
-import { agentDirectory } from "../agent-directory.ts";
-import { scriptPath } from "../child/scripts.ts";
-import type { RunEvent } from "../domain/event.ts";
-import type { Result } from "../domain/result.ts";
-import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
-import { addUsage, noUsage } from "../domain/usage.ts";
-import { type DelegateTask, planDelegate } from "../plan/delegate.ts";
-import type { Parent, PlannedRun } from "../plan/parent.ts";
-import { delegateStatusOf, globalStatusLine, summaryLine } from "../present/text.ts";
-import { finalWindow, partialWindow, type ShownTask, type TaskWindow } from "../present/window.ts";
-import { renderDelegateCall, renderWindows } from "../present/windows-view.ts";
-import { createRunDirectory } from "../records/run-directory.ts";
-import { execute } from "../run/execute.ts";
-import { type DelegateParameters, delegateParameters, parseTasks } from "./delegate-schema.ts";
-import { type Host, parentOf } from "./host.ts";
-import { createThrottle } from "./throttle.ts";
+import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import type { RunRequest } from "../plan/run.ts";
+import { renderDelegateCall } from "../present/call-view.ts";
+import { summaryLine } from "../present/text.ts";
+import { resumePrompt } from "../present/transcript.ts";
+import { renderWindows } from "../present/windows-view.ts";
+import { tellRun } from "../session/told-runs.ts";
+import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "./call.ts";
+import { type AskedTask, delegateParameters, parseTasks } from "./delegate-schema.ts";
+import type { Host } from "./host.ts";
 
-export interface DelegateDetails {
-	readonly windows: readonly TaskWindow[];
-	readonly maxLinesPerWindow: number;
-	readonly globalStatus: "running" | "done";
-	readonly sessionIds: readonly string[];
-}
-
-/** A task on its way through a call. */
-interface Row {
-	readonly task: DelegateTask;
-	readonly plan: Result<PlannedRun>;
-	state: RunState;
-}
-
-export function delegateTool(host: Host): ToolDefinition<typeof delegateParameters, DelegateDetails> {
+export function delegateTool(host: Host): ToolDefinition<typeof delegateParameters, CallDetails> {
 	return {
 		name: "delegate_to_subagents",
 		label: "Delegate to sub-agents",
@@ -39,99 +17,42 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 			"Run tasks in parallel, each by a sub-agent: a separate agent with its own context and tools. Returns one status line per task with its session id; read the answers with get_subagent_output.",
 		parameters: delegateParameters,
 		async execute(callId, parameters, signal, onUpdate, context) {
-			const parent = parentOf(host, context);
-			const stop = AbortSignal.any([host.sessionSignal(), ...(signal ? [signal] : [])]);
-			const rows = await planRows(parameters, parent);
-			const updates = createThrottle(() => onUpdate?.(progressOf(rows, parent)));
-			const change = (row: Row, state: RunState) => {
-				row.state = state;
-				updates.request();
-			};
-			updates.request();
-			try {
-				const inTurn = pLimit(parent.settings.maxConcurrency);
-				await inTurn.map(rows, (row) => runRow(row, { host, parent, context, stop, change }));
-			} finally {
-				updates.dispose();
-			}
-			if (rows.every(({ state }) => delegateStatusOf(state) === "error")) host.failedCalls.add(callId);
-			return resultOf(rows, parent);
+			const call = callOf(host, callId, signal, onUpdate, context);
+			const rows = await planRows(await resumed(parseTasks(parameters), host), call);
+			await runRows(rows, call);
+			return resultOf(rows, call.parent, rows.flatMap(lineOf).join("\n"));
 		},
 		renderCall: renderDelegateCall,
 		renderResult: renderWindows,
 	};
 }
 
-async function planRows(parameters: DelegateParameters, parent: Parent): Promise<Row[]> {
-	const extension = scriptPath("extension");
+const lineOf = ({ request, plan, state }: Row): string[] =>
+	state.phase.kind === "done"
+		? [summaryLine(request.label, request.sessionId, state.phase.result.outcome, plan.ok ? plan.value.spec : undefined)]
+		: [];
+
+/** Puts what a resumed session has done before its prompt. One session that cannot go on refuses the whole call. */
+async function resumed(asked: readonly AskedTask[], host: Host): Promise<RunRequest[]> {
+	const taken = new Set<string>();
+	for (const { resume } of asked) {
+		if (resume === undefined) continue;
+		const latest = host.store.runsOf(resume).at(-1);
+		if (latest?.family !== "delegate") {
+			throw new Error(
+				`Cannot resume: session "${resume}" not found. The session may have expired or the ID is incorrect.`,
+			);
+		}
+		if (latest.progress.kind === "running" || taken.has(resume)) {
+			throw new Error(`Cannot resume: session "${resume}" is still running. Wait for it to complete before resuming.`);
+		}
+		taken.add(resume);
+	}
 	return await Promise.all(
-		parseTasks(parameters).map(async (task) => {
-			const plan = await planDelegate(task, parent, extension);
-			return { task, plan, state: plan.ok ? initialState : refused({ kind: "rejected", message: plan.error }) };
+		asked.map(async ({ request, resume }) => {
+			if (resume === undefined) return request;
+			const runs = await Promise.all(host.store.runsOf(resume).map(tellRun));
+			return { ...request, instructions: resumePrompt(runs, request.task) };
 		}),
 	);
-}
-
-const refused = (failure: Failure, runId = ""): RunState => {
-	const event: RunEvent = { type: "ended", result: resultWithout(runId, initialState, failure, Date.now()) };
-	return reduce(initialState, event);
-};
-
-interface Surroundings {
-	readonly host: Host;
-	readonly parent: Parent;
-	readonly context: ExtensionContext;
-	readonly stop: AbortSignal;
-	readonly change: (row: Row, state: RunState) => void;
-}
-
-async function runRow(row: Row, { host, parent, context, stop, change }: Surroundings): Promise<void> {
-	if (!row.plan.ok) return;
-	const { spec, packet } = row.plan.value;
-	if (stop.aborted) {
-		return change(row, refused({ kind: "stopped", cause: { kind: "aborted", by: "caller" } }, spec.runId));
-	}
-	const directory = createRunDirectory(spec, parent.cwd, agentDirectory());
-	if (!directory.ok) return change(row, refused({ kind: "rejected", message: directory.error }, spec.runId));
-	if (directory.value.warning !== undefined) host.warn(directory.value.warning, context);
-	change(row, await execute({ spec, packet, directory: directory.value.path }, stop, (state) => change(row, state)));
-}
-
-const shown = ({ task, plan, state }: Row): ShownTask => ({
-	name: task.name,
-	sessionId: task.sessionId,
-	timeoutSeconds: task.timeoutSeconds,
-	profile: task.profile,
-	spec: plan.ok ? plan.value.spec : undefined,
-	state,
-});
-
-function detailsOf(rows: readonly Row[], parent: Parent, globalStatus: "running" | "done"): DelegateDetails {
-	const { maxLinesPerWindow } = parent.settings;
-	return {
-		windows: rows.map((row) =>
-			globalStatus === "done" ? finalWindow(shown(row)) : partialWindow(shown(row), maxLinesPerWindow),
-		),
-		maxLinesPerWindow,
-		globalStatus,
-		sessionIds: rows.map(({ task }) => task.sessionId),
-	};
-}
-
-function progressOf(rows: readonly Row[], parent: Parent): AgentToolResult<DelegateDetails> {
-	const text = globalStatusLine(rows.map(({ state }) => delegateStatusOf(state)));
-	return { content: [{ type: "text", text }], details: detailsOf(rows, parent, "running") };
-}
-
-function resultOf(rows: readonly Row[], parent: Parent): AgentToolResult<DelegateDetails> {
-	const lines = rows.flatMap(({ task, plan, state }) =>
-		state.phase.kind === "done"
-			? [summaryLine(task.name, task.sessionId, state.phase.result.outcome, plan.ok ? plan.value.spec : undefined)]
-			: [],
-	);
-	return {
-		content: [{ type: "text", text: lines.join("\n") }],
-		details: detailsOf(rows, parent, "done"),
-		usage: rows.reduce((sum, { state }) => addUsage(sum, state.usage), noUsage),
-	};
 }

@@ -1,10 +1,18 @@
 import { existsSync } from "node:fs";
 import { type ExtensionAPI, type ExtensionContext, getAgentDir } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "../agent-directory.ts";
+import { socketPathOf } from "../child/protocol.ts";
+import type { Catalog, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
 import type { Invocation } from "../domain/spec.ts";
+import type { Surroundings } from "../plan/agent.ts";
 import type { Parent } from "../plan/parent.ts";
-import { loadSettings, readSetting } from "../settings.ts";
+import type { Registry } from "../records/registry.ts";
+import type { SessionStore } from "../records/session-store.ts";
+import type { Background } from "../session/background.ts";
+import type { Budget } from "../session/budget.ts";
+import type { Keep } from "../session/keep.ts";
+import { loadSettings, readSetting, type Settings } from "../settings.ts";
 
 /** What a tool needs of the session it is called in, and of this process. */
 export interface Host {
@@ -13,10 +21,18 @@ export interface Host {
 	readonly command: Invocation;
 	/** Calls whose result pi must report as failed; pi 0.87 takes that only from an event. */
 	readonly failedCalls: Set<string>;
+	/** The runs of this session. */
+	readonly store: SessionStore;
+	readonly keep: Keep;
+	readonly library: Library;
+	/** The runs of this session that go on without their callers. */
+	readonly registry: Registry;
+	readonly background: Background;
+	readonly budget: Budget;
 	/** Aborted when the session ends. */
 	sessionSignal(): AbortSignal;
 	/** Told to the person once per session. */
-	warn(message: string, context: ExtensionContext): void;
+	warn(message: string): void;
 }
 
 /** The same pi that runs this process: another one on PATH may be of another version. */
@@ -31,20 +47,58 @@ export function piCommand(argv: readonly string[], execPath: string): Invocation
 /** The session as planning sees it: read when a call begins. */
 export function parentOf(host: Host, context: ExtensionContext): Parent {
 	const { cwd, model } = context;
-	const trust: TrustContext = {
-		cwd,
-		agentDirectory: getAgentDir(),
-		isProjectTrusted: context.isProjectTrusted(),
-		flag: trustFlagOf(process.argv),
-		trustsByDefault: readSetting(getAgentDir(), "defaultProjectTrust") === "always",
-	};
-	const { settings, warnings } = loadSettings(agentDirectory(), trust);
-	for (const warning of warnings) host.warn(warning, context);
+	const trust = trustContextOf(context);
 	return {
 		cwd,
 		pi: host.command,
 		model: model && { provider: model.provider, id: model.id, thinking: host.pi.getThinkingLevel() },
 		trust: trustOf(cwd, trust),
-		settings,
+		socketOf: socketPathOf,
+		settings: settingsOf(host, context, trust),
+	};
+}
+
+export function settingsOf(host: Host, context: ExtensionContext, trust = trustContextOf(context)): Settings {
+	const { settings, warnings } = loadSettings(agentDirectory(), trust);
+	for (const warning of warnings) host.warn(warning);
+	return settings;
+}
+
+const trustContextOf = (context: ExtensionContext): TrustContext => ({
+	cwd: context.cwd,
+	agentDirectory: getAgentDir(),
+	isProjectTrusted: context.isProjectTrusted(),
+	flag: trustFlagOf(process.argv),
+	trustsByDefault: readSetting(getAgentDir(), "defaultProjectTrust") === "always",
+});
+
+export const catalogOf = ({ library }: Pick<Host, "library">, context: ExtensionContext): Catalog =>
+	library.load({ agentDirectory: agentDirectory(), trust: trustContextOf(context) });
+
+/** What definitions are made of in this session: read when a call begins, and asked of pi only where it matters. */
+export function surroundingsOf(host: Host, context: ExtensionContext): Surroundings {
+	const { pi } = host;
+	return {
+		catalog: catalogOf(host, context),
+		tools: once(() => ({ all: pi.getAllTools().map(({ name }) => name), active: pi.getActiveTools() })),
+		skills: once(() =>
+			pi
+				.getCommands()
+				.filter(({ source }) => source === "skill")
+				.map(({ name, sourceInfo }) => ({ name: name.replace(/^skill:/, ""), path: sourceInfo.path })),
+		),
+		models(which) {
+			if (which === "all") return context.modelRegistry.getAll();
+			const scoped = context.scopedModels.map(({ model }) => model);
+			return scoped.length > 0 ? scoped : context.modelRegistry.getAvailable();
+		},
+	};
+}
+
+function once<T>(make: () => T): () => T {
+	let made: { readonly value: T } | undefined;
+	return () => {
+		made ??= { value: make() };
+		return made.value;
 	};
 }

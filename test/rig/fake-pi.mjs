@@ -204,6 +204,7 @@ const ACTIONS = {
 	stderr: (step) => writeAll(2, Buffer.from(step.stderr)),
 	sleep: (step) => sleep(step.sleep),
 	hang: forever,
+	pause: () => process.kill(process.pid, "SIGSTOP"),
 	deaf: (step) => Object.assign(run, { deaf: step.deaf }),
 	exit: (step) => process.exit(step.exit),
 	signal: (step) => {

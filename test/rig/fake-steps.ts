@@ -73,6 +73,8 @@ export type FakeStep =
 	| { stderr: string }
 	| { sleep: number }
 	| { hang: true }
+	/** Stops itself (SIGSTOP) and goes on after SIGCONT. */
+	| { pause: true }
 	/** Ignores SIGTERM and SIGHUP from now on. */
 	| { deaf: boolean }
 	| { exit: number }

@@ -19,6 +19,9 @@ export function zombieStatus(pid: number): number | undefined {
 	return fields[0] === "Z" ? Number(fields.at(-1)) : undefined;
 }
 
+/** SIGSTOP has reached it. */
+export const isStopped = (pid: number): boolean => statFields(pid)[0] === "T";
+
 /** Rejects when the process is still there after `timeoutMs`. */
 export async function waitGone(pid: number, timeoutMs = 5_000): Promise<void> {
 	const deadline = performance.now() + timeoutMs;
@@ -36,6 +39,13 @@ export function processesWithEnv(name: string, value: string): FoundProcess[] {
 	return allPids()
 		.filter((pid) => isAlive(pid) && read(`/proc/${pid}/environ`).split("\0").includes(wanted))
 		.map(describe);
+}
+
+/** Every value that the variable has in the environment of a living process. */
+export function valuesInEnv(name: string): string[] {
+	const prefix = `${name}=`;
+	const entries = allPids().flatMap((pid) => (isAlive(pid) ? read(`/proc/${pid}/environ`).split("\0") : []));
+	return [...new Set(entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length)))];
 }
 
 /** Rejects when such a process is still there after `timeoutMs`. */

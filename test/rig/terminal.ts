@@ -86,7 +86,7 @@ export async function startTerminal(
 
 function terminalOf(tmux: Tmux, pid: number, directory: string): Terminal {
 	const capture: Terminal["capture"] = async (options = {}) => {
-		const flags = [...(options.ansi ? ["-e"] : []), ...(options.scrollback ? ["-S", "-"] : [])];
+		const flags = [...(options.ansi ? ["-e", "-N"] : []), ...(options.scrollback ? ["-S", "-"] : [])];
 		return (await tmux("capture-pane", "-p", "-t", "main", ...flags)).trimEnd();
 	};
 	const screen = () => capture();

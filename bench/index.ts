@@ -1,0 +1,18 @@
+import { benchDefinitions } from "./definitions.ts";
+import { benchFollower } from "./follower.ts";
+import { benchLoad, benchStart } from "./start.ts";
+import { benchWindows } from "./windows.ts";
+
+const BENCHES = {
+	start: () => benchStart(8),
+	load: () => benchLoad(12),
+	follower: benchFollower,
+	windows: benchWindows,
+	definitions: benchDefinitions,
+} as const;
+
+/** `npm run bench`, or `npm run bench -- start follower` for some of them. */
+const asked = process.argv.slice(2);
+for (const [name, bench] of Object.entries(BENCHES)) {
+	if (asked.length === 0 || asked.includes(name)) await bench();
+}

@@ -1,0 +1,81 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
+
+/** As JSON Schema: the child loads nothing that it does not need. */
+const PARAMETERS = {
+	type: "object",
+	required: ["status"],
+	properties: {
+		status: { type: "string", enum: ["SUCCESS", "ERROR"] },
+		result: { type: "string", description: "Your whole answer; with ERROR, what you found nevertheless" },
+		error: { type: "string", description: "With ERROR: what went wrong" },
+	},
+};
+
+const DESCRIPTION =
+	"Hand over your answer and end. Must be your last action: nothing else that you write reaches the caller.";
+
+const REMINDER = `You have not finished: nothing you write reaches the caller except through the tool ${FINALIZE_TOOL}. Call it now as your last action, with status "SUCCESS" and your whole answer as result, or with status "ERROR" and the reason as error.`;
+
+/** Another extension may look at the reminder first, or keep it to itself. */
+const MAX_QUEUE_MS = 2_000;
+
+/** The contract of an agent call: the child ends with one valid finalize call, and is corrected so many times in all. */
+export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
+	/** It has finalized, or has been corrected in vain. */
+	let over = false;
+	let corrections = 0;
+	/** The call of the current message that ends the run, and how many results of the message let it end. */
+	let ending: { readonly callId: string; willing: number } | undefined;
+
+	pi.registerTool({
+		name: FINALIZE_TOOL,
+		label: "Finalize",
+		description: DESCRIPTION,
+		parameters: PARAMETERS as never,
+		// What is valid is said in one place, and nothing is left for pi to refuse: a refusal of pi's ends no run.
+		prepareArguments(input) {
+			const answer = parseFinalized(input);
+			return (typeof answer === "string" ? { status: "ERROR", problem: answer } : answer) as never;
+		},
+		async execute(callId, input) {
+			const { problem, ...answer } = input as Record<string, unknown>;
+			if (typeof problem === "string" && callId !== ending?.callId) throw new Error(problem);
+			over = true;
+			if (ending) ending.willing++;
+			if (typeof problem === "string") return { content: textOf(problem), details: {}, terminate: true };
+			return { content: textOf("Done."), details: answer, terminate: true };
+		},
+	});
+	pi.on("message_end", ({ message }) => {
+		if (message.role !== "assistant") return;
+		const calls = message.content.flatMap((part) =>
+			part.type === "toolCall" && part.name === FINALIZE_TOOL ? [part] : [],
+		);
+		const valid = calls.find((call) => typeof parseFinalized(call.arguments) === "object");
+		const last = valid ?? (corrections >= attempts ? calls[0] : undefined);
+		ending = last && { callId: last.id, willing: 0 };
+	});
+	// pi ends only if every result of a message lets it: calls beside the one that ends are not made, and say so.
+	pi.on("tool_call", ({ toolCallId }) => {
+		if (!ending || toolCallId === ending.callId) return undefined;
+		ending.willing++;
+		return { block: true, terminate: true, reason: `Not done: ${FINALIZE_TOOL} was called, and it is the last action` };
+	});
+	pi.on("turn_end", ({ toolResults }, context) => {
+		if (!over && toolResults.some(({ toolName, isError }) => toolName === FINALIZE_TOOL && isError)) corrections++;
+		// A call that pi refuses by itself (no such tool, wrong arguments) would have it ask the model again.
+		if (over && ending && toolResults.length > ending.willing) context.abort();
+	});
+	// Not at `agent_end`: a retry or a compaction may follow, and then the answer.
+	pi.on("agent_before_settle", async ({ outcome }, context) => {
+		if (over || outcome !== "completed" || corrections >= attempts) return;
+		corrections++;
+		pi.sendUserMessage(REMINDER, { deliverAs: "followUp" });
+		const deadline = performance.now() + MAX_QUEUE_MS;
+		while (!context.hasPendingMessages() && performance.now() < deadline) await nextTurn();
+	});
+}
+
+const textOf = (text: string) => [{ type: "text" as const, text }];

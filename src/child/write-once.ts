@@ -1,0 +1,85 @@
+import {
+	closeSync,
+	constants,
+	fchmodSync,
+	fsyncSync,
+	linkSync,
+	openSync,
+	renameSync,
+	unlinkSync,
+	writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { messageOf } from "../domain/result.ts";
+
+/** Exclusive creation never follows a link that was put there before; the mode holds under any umask. */
+export function createPrivate(path: string, flags: number): number {
+	const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | flags, 0o600);
+	fchmodSync(fd, 0o600);
+	return fd;
+}
+
+/**
+ * A reader sees all of the file or none, after a crash too, and the first writer wins: `link` refuses a name that is taken.
+ * Returns what went wrong.
+ */
+export function writeOnce(directory: string, name: string, text: string): string | undefined {
+	const temporary = join(directory, `.${name}.${process.pid}`);
+	try {
+		writeWhole(temporary, Buffer.from(text), fsyncSync);
+		publish(temporary, join(directory, name));
+		return undefined;
+	} catch (error) {
+		return `${join(directory, name)}: ${messageOf(error)}`;
+	} finally {
+		remove(temporary);
+	}
+}
+
+/** Some file systems have no hard links: there the name is claimed by another file first. */
+function publish(temporary: string, path: string): void {
+	try {
+		linkSync(temporary, path);
+	} catch (error) {
+		if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
+			throw error;
+		closeSync(createPrivate(`${path}.claim`, 0));
+		renameSync(temporary, path);
+	}
+}
+
+/** Room on the disk that is given up when there is no other. */
+export interface Reserve {
+	free(): void;
+}
+
+const RESERVE_BYTES = 64 * 1024;
+
+/** Best effort: on a disk that is full already there is nothing to keep. */
+export function keepReserve(directory: string): Reserve {
+	const path = join(directory, ".reserve");
+	try {
+		writeWhole(path, Buffer.alloc(RESERVE_BYTES), () => {}); // it need not survive a crash
+	} catch {
+		remove(path);
+	}
+	return { free: () => remove(path) };
+}
+
+function writeWhole(path: string, data: Buffer, finish: (fd: number) => void): void {
+	const fd = createPrivate(path, 0);
+	try {
+		for (let done = 0; done < data.length; ) done += writeSync(fd, data, done);
+		finish(fd);
+	} finally {
+		closeSync(fd);
+	}
+}
+
+function remove(path: string): void {
+	try {
+		unlinkSync(path);
+	} catch {
+		// never created, or gone
+	}
+}

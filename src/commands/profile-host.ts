@@ -1,0 +1,20 @@
+import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { Catalog } from "../definitions/catalog.ts";
+
+/** What the command needs of the session. */
+export interface ProfileHost {
+	catalog(): Catalog;
+	/** After a file was changed. */
+	invalidate(): void;
+	readonly agentDirectory: string;
+}
+
+/** Without a screen the answer is text on stderr: stdout belongs to pi's own output. */
+export function tell(
+	{ hasUI, ui }: Pick<ExtensionCommandContext, "hasUI" | "ui">,
+	text: string,
+	type: "info" | "warning" | "error",
+): void {
+	if (hasUI) ui.notify(text, type);
+	else process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,174 @@
+import type { ExtensionUIContext } from "@earendil-works/pi-coding-agent";
+import { type Field, splitList } from "../definitions/fields.ts";
+import type { Changes, FieldValue } from "../definitions/write.ts";
+import { type AgentDefinition, THINKING_LEVELS } from "../domain/definition.ts";
+import { skillsWords, toolsWords } from "../present/definition-text.ts";
+
+export type WizardUi = Pick<ExtensionUIContext, "select" | "input" | "editor">;
+
+const YES = "Yes";
+const NO = "No";
+
+/** Answers that were given, on their way to a file. */
+interface Draft {
+	readonly ui: WizardUi;
+	/** Undefined where a definition is created. */
+	readonly current: AgentDefinition | undefined;
+	readonly fields: Map<Field, FieldValue>;
+	body: string | undefined;
+}
+
+/**
+ * Asks for the fields of a definition, one by one. Creating: what is not answered is left out. Editing: what is not
+ * answered stays, and "No" removes it. Nothing is saved here.
+ */
+export async function askFields(ui: WizardUi, current: AgentDefinition | undefined): Promise<Changes> {
+	const draft: Draft = { ui, current, fields: new Map(), body: undefined };
+	await askLine(draft, "provider", "Provider", current?.model.provider, "anthropic");
+	await askLine(draft, "model", "Model", current?.model.name, "claude-sonnet-4-5, provider/id or id:high");
+	await askBody(draft);
+	await askAddition(draft);
+	await askThinking(draft);
+	await askTools(draft);
+	await askExtensions(draft);
+	await askSkills(draft);
+	return { fields: draft.fields, body: draft.body };
+}
+
+/** An input cannot be pre-filled: the placeholder shows what there is. */
+async function askLine(
+	{ ui, fields }: Draft,
+	field: Field,
+	title: string,
+	current: string | undefined,
+	example: string,
+): Promise<void> {
+	const answer = (await ui.input(`${title}${hint(current, "enter")}`, current ?? `e.g. ${example}`))?.trim() ?? "";
+	if (current !== undefined && answer.toLowerCase() === NO.toLowerCase()) fields.set(field, undefined);
+	else if (answer !== "") fields.set(field, answer);
+}
+
+const hint = (current: string | undefined, how: "enter" | "choose") =>
+	current === undefined
+		? ""
+		: ` (now: ${current}; ${how === "enter" ? "empty" : "Escape"} keeps it, "${NO}" removes it)`;
+
+/** `skip`: nothing is said, so nothing changes. A confirmation could not tell that from "No". */
+async function askWhether(
+	{ ui }: Draft,
+	question: string,
+	current: string | undefined,
+): Promise<"yes" | "no" | "skip"> {
+	const answer = await ui.select(`${question}${hint(current, "choose")}`, [YES, NO]);
+	return answer === YES ? "yes" : answer === NO ? "no" : "skip";
+}
+
+async function askBody(draft: Draft): Promise<void> {
+	const { current, ui } = draft;
+	const answer = await askWhether(draft, "Set a system prompt?", isSet(current?.body));
+	if (answer === "no" && current) draft.body = "";
+	if (answer !== "yes") return;
+	const text = (await ui.editor("System prompt", current?.body))?.trim() ?? "";
+	if (text !== "") draft.body = text;
+}
+
+async function askAddition(draft: Draft): Promise<void> {
+	const { current, ui, fields } = draft;
+	const answer = await askWhether(draft, "Append a text to the system prompt?", isSet(current?.addition));
+	if (answer === "no" && current) fields.set("appendSystemPrompt", undefined);
+	if (answer !== "yes") return;
+	const text = (await ui.editor("Appended to the system prompt", current?.addition)) ?? "";
+	if (text.trim() !== "") fields.set("appendSystemPrompt", text);
+}
+
+const isSet = (text: string | undefined) => (text ? "set" : undefined);
+
+async function askThinking(draft: Draft): Promise<void> {
+	const { current, ui, fields } = draft;
+	const answer = await askWhether(draft, "Set a thinking level?", current?.model.thinking);
+	if (answer === "no" && current) fields.set("thinkingLevel", undefined);
+	if (answer !== "yes") return;
+	const level = await ui.select("Thinking level", [...THINKING_LEVELS]);
+	if (level !== undefined) fields.set("thinkingLevel", level);
+}
+
+const DISABLE_TOOLS = "Disable all tools";
+const ALLOWLIST = "Allowlist: only these tools";
+const BLACKLIST = "Blacklist: all tools but these";
+const TOOL_FIELDS: readonly Field[] = [
+	"tools",
+	"noTools",
+	"excludeTools",
+	"approved_tools",
+	"allowed_tools",
+	"denied_tools",
+];
+
+async function askTools(draft: Draft): Promise<void> {
+	const { current, ui } = draft;
+	const policy = current?.tools ?? { kind: "inherit" };
+	const answer = await askWhether(draft, "Restrict the tools?", toolsWords(policy));
+	if (answer === "no" && current) only(draft, TOOL_FIELDS, undefined);
+	if (answer !== "yes") return;
+	const way = await ui.select("Tools", [DISABLE_TOOLS, ALLOWLIST, BLACKLIST]);
+	if (way === DISABLE_TOOLS) return only(draft, TOOL_FIELDS, ["noTools", true]);
+	if (way === undefined) return;
+	const kind = way === ALLOWLIST ? "allow" : "deny";
+	const known = policy.kind === kind ? policy.names : undefined;
+	const names = await askList(draft, kind === "allow" ? "Allowed tools" : "Excluded tools", known, "read, grep");
+	const denied = policy.kind === "deny" && policy.from === "active" ? "denied_tools" : "excludeTools";
+	if (names) only(draft, TOOL_FIELDS, [kind === "allow" ? "tools" : denied, names]);
+}
+
+const DISABLE_EXTENSIONS = "Disable all extensions";
+const EXTENSION_PATHS = "Load extensions from paths";
+
+async function askExtensions(draft: Draft): Promise<void> {
+	const { current, ui, fields } = draft;
+	const paths = current?.extensions.paths ?? [];
+	const now = current?.extensions.discover === false ? ["no extensions", ...paths] : paths;
+	const answer = await askWhether(draft, "Configure extensions?", now.length > 0 ? now.join(", ") : undefined);
+	if (answer === "no" && current) only(draft, ["noExtensions", "extensions"], undefined);
+	if (answer !== "yes") return;
+	const way = await ui.select("Extensions", [DISABLE_EXTENSIONS, EXTENSION_PATHS]);
+	if (way === DISABLE_EXTENSIONS) return only(draft, ["noExtensions", "extensions"], ["noExtensions", true]);
+	if (way === undefined) return;
+	const list = await askList(draft, "Extension paths", paths.length > 0 ? paths : undefined, "/path/to/extension.ts");
+	if (list) fields.set("extensions", list);
+}
+
+async function askSkills(draft: Draft): Promise<void> {
+	const { current, fields } = draft;
+	const policy = current?.skills ?? { kind: "inherit" };
+	if (policy.kind !== "inherit") {
+		const answer = await draft.ui.select(`Remove the skill settings (${skillsWords(policy).join("; ")})?`, [YES, NO]);
+		if (answer === YES) only(draft, ["noSkills", "suggestedSkills", "loadSkills"], undefined);
+		return;
+	}
+	if ((await askWhether(draft, "Configure skills?", undefined)) !== "yes") return;
+	const suggested = await askList(draft, "Suggested skills (the sub-agent decides)", undefined, "web-search");
+	if (suggested) fields.set("suggestedSkills", suggested);
+	const loaded = await askList(draft, "Pre-loaded skills (put into the system prompt)", undefined, "code-review");
+	if (loaded) fields.set("loadSkills", loaded);
+}
+
+async function askList(
+	{ ui }: Draft,
+	title: string,
+	current: readonly string[] | undefined,
+	example: string,
+): Promise<string[] | undefined> {
+	const answer = await ui.input(`${title}, with commas between them`, current?.join(", ") ?? `e.g. ${example}`);
+	const list = splitList(answer ?? "");
+	return list.length > 0 ? list : undefined;
+}
+
+/** Of fields that exclude each other, one is set and the others go. */
+function only(
+	{ fields, current }: Draft,
+	group: readonly Field[],
+	set: readonly [Field, FieldValue] | undefined,
+): void {
+	if (current) for (const field of group) fields.set(field, undefined);
+	if (set) fields.set(...set);
+}

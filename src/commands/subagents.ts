@@ -1,0 +1,51 @@
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { countsText, runRow } from "../present/background-text.ts";
+import type { Registry } from "../records/registry.ts";
+import type { Background } from "../session/background.ts";
+
+type Command = Parameters<ExtensionAPI["registerCommand"]>[1];
+
+const USAGE = "Usage: /subagents (list the background agents), /subagents stop <runId>";
+
+/** `/subagents`: for a person to see what goes on in the background, and to end it, also while the agent is busy. */
+export function subagentsCommand(registry: Registry, background: Background): Command {
+	return {
+		description: "Background agents: list them, or stop one",
+		getArgumentCompletions: (prefix) => {
+			const running = registry.runs.filter(({ progress }) => progress.kind === "running");
+			const items = ["list", ...running.map(({ runId }) => `stop ${runId}`)];
+			return items.filter((item) => item.startsWith(prefix)).map((value) => ({ value, label: value }));
+		},
+		async handler(args, { ui }) {
+			const [verb = "list", runId, ...rest] = args
+				.trim()
+				.split(/\s+/)
+				.filter((word) => word !== "");
+			if (verb === "list" && runId === undefined) return ui.notify(listText(registry), "info");
+			if (verb !== "stop" || rest.length > 0) return ui.notify(USAGE, "warning");
+			if (runId === undefined && registry.counts().running === 0) {
+				return ui.notify("No background agent is running", "info");
+			}
+			const asked = runId ?? (await choose(registry, (title, options) => ui.select(title, options)));
+			if (asked === undefined) return;
+			const problem = await background.stop(asked);
+			if (problem === undefined) ui.notify(`Stopping ${asked}`, "info");
+			else ui.notify(problem, "error");
+		},
+	};
+}
+
+function listText(registry: Registry): string {
+	const rows = registry.runs.map((run) => runRow(run, Date.now()));
+	return [`Background agents: ${countsText(registry.counts())}`, ...rows].join("\n");
+}
+
+async function choose(
+	registry: Registry,
+	select: (title: string, options: string[]) => Promise<string | undefined>,
+): Promise<string | undefined> {
+	const running = registry.runs.filter(({ progress }) => progress.kind === "running");
+	const rows = running.map((run) => runRow(run, Date.now()));
+	const chosen = await select("Stop which background agent?", rows);
+	return chosen === undefined ? undefined : running[rows.indexOf(chosen)]?.runId;
+}

@@ -1,0 +1,70 @@
+import { type AgentDefinition, DEFINITION_KINDS, type DefinitionKind } from "../domain/definition.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { type Catalog, describeDiagnostic, type Entry } from "./catalog.ts";
+
+/** Each word looks in its own kind first. */
+const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
+	profile: ["profile", "preset", "agent"],
+	preset: ["preset", "profile", "agent"],
+	agent: ["agent", "profile", "preset"],
+};
+
+/** `contradictory`: the whole call is refused, not one task alone. */
+export interface LookupFailure {
+	readonly kind: "unknown" | "rejected" | "contradictory";
+	readonly message: string;
+}
+
+export function findDefinition(
+	catalog: Catalog,
+	word: DefinitionKind,
+	name: string,
+): Result<AgentDefinition, LookupFailure> {
+	const entry = entryOf(catalog, word, name);
+	if (entry === undefined) {
+		const available = callable(catalog, word).map((each) => each.name);
+		return err({
+			kind: "unknown",
+			message: `Unknown ${word}: "${name}". Available ${word}s: ${available.join(", ") || "(none)"}`,
+		});
+	}
+	if (entry.kind === "usable") return ok(entry.definition);
+	if (entry.contradictory) return err({ kind: "contradictory", message: entry.problem.message });
+	const where = describeDiagnostic({ ...entry.problem, path: entry.origin.path });
+	return err({ kind: "rejected", message: `The ${word} "${name}" cannot be used: ${where}` });
+}
+
+/** Why a call that names these must not start at all; undefined where nothing speaks against it. */
+export function contradictionAmong(
+	catalog: Catalog,
+	word: DefinitionKind,
+	names: readonly (string | undefined)[],
+): string | undefined {
+	for (const name of names) {
+		const found = name === undefined ? undefined : findDefinition(catalog, word, name);
+		if (found && !found.ok && found.error.kind === "contradictory") return found.error.message;
+	}
+	return undefined;
+}
+
+/** What a word reaches, one definition per name, sorted by name. */
+export function callable(catalog: Catalog, word: DefinitionKind): AgentDefinition[] {
+	const names = new Set(DEFINITION_KINDS.flatMap((kind) => [...catalog.kinds[kind].keys()]));
+	return [...names].sort().flatMap((name) => {
+		const entry = entryOf(catalog, word, name);
+		return entry?.kind === "usable" ? [entry.definition] : [];
+	});
+}
+
+/** Definitions of other kinds with the same name: what the other words would reach. */
+export function namesakes(catalog: Catalog, { name, origin }: AgentDefinition): AgentDefinition[] {
+	return DEFINITION_KINDS.filter((kind) => kind !== origin.kind).flatMap((kind) => {
+		const entry = catalog.kinds[kind].get(name);
+		return entry?.kind === "usable" ? [entry.definition] : [];
+	});
+}
+
+/** Also one that cannot be used: it is not passed over for another of its name. */
+function entryOf(catalog: Catalog, word: DefinitionKind, name: string): Entry | undefined {
+	return ORDER[word].map((kind) => catalog.kinds[kind].get(name)).find((entry) => entry !== undefined);
+}

@@ -1,0 +1,150 @@
+import {
+	type AgentDefinition,
+	type DefinitionKind,
+	NAME_PATTERN,
+	type SkillPolicy,
+	type ToolPolicy,
+} from "../domain/definition.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { createFieldReader, type Field, type FieldReader } from "./fields.ts";
+import { type Frontmatter, type Problem, readFrontmatter } from "./frontmatter.ts";
+
+/** What the text of a file amounts to. Where it came from is for the catalog to add. */
+export type Parsed =
+	| { readonly kind: "definition"; readonly definition: Omit<AgentDefinition, "origin"> }
+	/** It has a name, and cannot be used. `contradictory`: no single field is wrong, but two exclude each other. */
+	| {
+			readonly kind: "rejected";
+			readonly name: string;
+			readonly problems: readonly Problem[];
+			readonly contradictory: boolean;
+	  }
+	/** It was meant to be a definition, and nobody can tell which. */
+	| { readonly kind: "broken"; readonly problem: Problem }
+	/** A file that happens to lie there. */
+	| { readonly kind: "other" };
+
+const MAX_TIMEOUT_SECONDS = 86_400;
+const TITLES: Readonly<Record<DefinitionKind, string>> = { profile: "Profile", preset: "Preset", agent: "Agent" };
+
+/** Never throws, whatever the text is. */
+export function parseDefinition(text: string, kind: DefinitionKind): Parsed {
+	const frontmatter = readFrontmatter(text);
+	if (frontmatter === undefined) return { kind: "other" };
+	if (!frontmatter.ok) {
+		// What lies in a directory of prompts is a template of pi's unless it says otherwise.
+		const meant = kind !== "agent" || (/^name\s*:/m.test(text) && /^description\s*:/m.test(text));
+		return meant ? { kind: "broken", problem: frontmatter.error } : { kind: "other" };
+	}
+	const reader = createFieldReader(frontmatter.value);
+	const identity = readIdentity(reader, frontmatter.value, kind);
+	if ("kind" in identity) return identity;
+	const { name, description } = identity;
+	const title = `${TITLES[kind]} "${name}"`;
+	const tools = readTools(reader, title);
+	const skills = readSkills(reader, title);
+	const definition = {
+		name,
+		description,
+		model: {
+			provider: reader.text("provider"),
+			name: reader.text("model"),
+			thinking: reader.thinkingLevel("thinkingLevel"),
+		},
+		body: frontmatter.value.body,
+		addition: reader.verbatim("appendSystemPrompt") ?? "",
+		extensions: { discover: !reader.flag("noExtensions"), paths: reader.list("extensions") ?? [] },
+		contextFiles: reader.flag("noContextFiles") ? ("none" as const) : ("inherit" as const),
+		apiKey: reader.text("apiKey"),
+		extraArgs: reader.list("extraArgs") ?? [],
+		timeoutSeconds: reader.number("timeout", 1, MAX_TIMEOUT_SECONDS),
+	};
+	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };
+	if (tools.ok && skills.ok) {
+		return { kind: "definition", definition: { ...definition, tools: tools.value, skills: skills.value } };
+	}
+	const problems = [tools, skills].flatMap((each) => (each.ok ? [] : [locate(each.error, frontmatter.value)]));
+	return { kind: "rejected", name, problems, contradictory: true };
+}
+
+/** Two fields that exclude each other. */
+interface Contradiction {
+	readonly field: Field;
+	readonly message: string;
+}
+
+const locate = ({ field, message }: Contradiction, { lineOf }: Frontmatter): Problem => ({
+	line: lineOf(field),
+	message,
+});
+
+function readIdentity(
+	reader: FieldReader,
+	{ lineOf }: Frontmatter,
+	kind: DefinitionKind,
+): { readonly name: string; readonly description: string } | Parsed {
+	const name = reader.text("name");
+	const description = reader.text("description");
+	if (kind === "agent" && (name === undefined || description === undefined)) return { kind: "other" };
+	const broken = (problem: Problem): Parsed => ({ kind: "broken", problem: reader.problems[0] ?? problem });
+	if (name === undefined) return broken({ line: 1, message: 'the field "name" is missing' });
+	if (!NAME_PATTERN.test(name)) {
+		return broken({ line: lineOf("name"), message: "a name consists of letters, digits, - and _" });
+	}
+	if (kind === "preset" && description === undefined) {
+		return broken({ line: 1, message: 'the field "description" is missing' });
+	}
+	return { name, description: description ?? "" };
+}
+
+function readTools(reader: FieldReader, title: string): Result<ToolPolicy, Contradiction> {
+	const given = (fields: readonly Field[]) =>
+		fields.flatMap((field) => {
+			const names = reader.list(field);
+			return names === undefined ? [] : [{ field, names }];
+		});
+	const none = reader.flag("noTools");
+	const allowed = given(["tools", "approved_tools", "allowed_tools"]);
+	const denied = given(["excludeTools", "denied_tools"]).filter(({ names }) => names.length > 0);
+	if (none) return ok({ kind: "none" });
+	const [allow, otherAllow] = allowed;
+	const [deny, otherDeny] = denied;
+	if (allow && deny) {
+		return err({
+			field: deny.field,
+			message: `${title} has both "${allow.field}" (allowlist) and "${deny.field}" (blacklist) set. These are mutually exclusive — choose one or the other.`,
+		});
+	}
+	const twice = otherAllow ?? otherDeny;
+	if (twice) {
+		const first = (allow ?? deny)?.field;
+		return err({
+			field: twice.field,
+			message: `${title} has both "${first}" and "${twice.field}" set. Keep one of them.`,
+		});
+	}
+	if (allow && allow.names.length === 0) {
+		return err({
+			field: allow.field,
+			message: `${title} has an empty "${allow.field}". Name tools, or set "noTools".`,
+		});
+	}
+	if (allow) return ok({ kind: "allow", names: allow.names });
+	if (deny) return ok({ kind: "deny", names: deny.names, from: deny.field === "denied_tools" ? "active" : "all" });
+	return ok({ kind: "inherit" });
+}
+
+function readSkills(reader: FieldReader, title: string): Result<SkillPolicy, Contradiction> {
+	const none = reader.flag("noSkills");
+	const suggested = reader.list("suggestedSkills") ?? [];
+	const loaded = reader.list("loadSkills") ?? [];
+	const excludes = (field: Field, why: string) =>
+		err({
+			field,
+			message: `${title} has both "${field}" and "noSkills" set. These are mutually exclusive — --no-skills ${why}.`,
+		});
+	if (none && suggested.length > 0) return excludes("suggestedSkills", "would override --skill flags");
+	if (none && loaded.length > 0) return excludes("loadSkills", "disables skill discovery");
+	if (none) return ok({ kind: "none" });
+	return ok(suggested.length + loaded.length > 0 ? { kind: "named", suggested, loaded } : { kind: "inherit" });
+}

@@ -1,0 +1,70 @@
+/** The three words by which a definition is called, and the three kinds of directory that hold definitions. */
+export type DefinitionKind = "profile" | "preset" | "agent";
+export const DEFINITION_KINDS: readonly DefinitionKind[] = ["profile", "preset", "agent"];
+
+export type Scope = "global" | "project";
+
+/** What a markdown file says an agent is. Nothing here depends on one call. */
+export interface AgentDefinition {
+	readonly name: string;
+	/** Empty where there is none. */
+	readonly description: string;
+	readonly origin: Origin;
+	readonly model: ModelChoice;
+	/** The text below the frontmatter; empty where there is none. */
+	readonly body: string;
+	/** What goes after the system prompt, whichever that is. */
+	readonly addition: string;
+	readonly tools: ToolPolicy;
+	readonly skills: SkillPolicy;
+	readonly extensions: ExtensionPolicy;
+	readonly contextFiles: "inherit" | "none";
+	/** As written: a key, or a reference to one. */
+	readonly apiKey: string | undefined;
+	readonly extraArgs: readonly string[];
+	readonly timeoutSeconds: number | undefined;
+}
+
+export interface Origin {
+	readonly kind: DefinitionKind;
+	readonly scope: Scope;
+	readonly path: string;
+	/** What relative paths in the definition start from: the project's directory, or the agent directory. */
+	readonly base: string;
+	/** `unasked`: nobody has decided about the project, so its far-reaching fields are refused. */
+	readonly trust: "trusted" | "unasked";
+	/** A project's definition that takes the place of a global one of the same kind and name. */
+	readonly shadows: boolean;
+}
+
+export interface ModelChoice {
+	readonly provider: string | undefined;
+	/** As written: `provider/id`, an id or a part of one, with or without `:level`. */
+	readonly name: string | undefined;
+	readonly thinking: ThinkingLevel | undefined;
+}
+
+export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
+
+export const isThinkingLevel = (value: string): value is ThinkingLevel =>
+	(THINKING_LEVELS as readonly string[]).includes(value);
+
+/** One value for six fields: what contradicts itself is refused where the file is read. */
+export type ToolPolicy =
+	| { readonly kind: "inherit" }
+	| { readonly kind: "none" }
+	| { readonly kind: "allow"; readonly names: readonly string[] }
+	| { readonly kind: "deny"; readonly names: readonly string[]; readonly from: "all" | "active" };
+
+export type SkillPolicy =
+	| { readonly kind: "inherit" }
+	| { readonly kind: "none" }
+	| { readonly kind: "named"; readonly suggested: readonly string[]; readonly loaded: readonly string[] };
+
+export interface ExtensionPolicy {
+	readonly discover: boolean;
+	readonly paths: readonly string[];
+}
+
+export const NAME_PATTERN = /^[a-zA-Z0-9_-]+$/;

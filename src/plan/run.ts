@@ -1,0 +1,81 @@
+import { findDefinition } from "../definitions/lookup.ts";
+import type { DefinitionKind } from "../domain/definition.ts";
+import { FINALIZE_TOOL } from "../domain/finalized.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import type { Contract, RunSpec } from "../domain/spec.ts";
+import { planAgent, type Surroundings } from "./agent.ts";
+import { type ChildOptions, planArguments } from "./arguments.ts";
+import { planCwd } from "./cwd.ts";
+import { type FileRequest, readFiles } from "./files.ts";
+import type { Parent, PlannedRun } from "./parent.ts";
+
+/** One task of any tool, with nothing left to interpret. */
+export interface RunRequest extends Pick<RunSpec, "runId" | "sessionId" | "family" | "label" | "task"> {
+	/** What the child is told after the files: the task, and before it what a resumed session has done. */
+	readonly instructions: string;
+	readonly files: readonly FileRequest[];
+	/** By which word the definition is called, and its name; a task may have none. */
+	readonly word: DefinitionKind;
+	readonly definition: string | undefined;
+	/** The call's own model. */
+	readonly model: string | undefined;
+	readonly cwd: string | undefined;
+	/** The call's own; then the definition's counts, then the tool's. */
+	readonly timeoutSeconds: number | undefined;
+	readonly defaultTimeoutSeconds: number | undefined;
+	readonly session: ChildOptions["session"];
+	readonly contract: Contract;
+	readonly sharedSession: string | undefined;
+	readonly lifetime: RunSpec["lifetime"];
+}
+
+/** An error is this task's alone: the others of the call run. */
+export async function planRun(
+	request: RunRequest,
+	parent: Parent,
+	surroundings: Surroundings,
+	childExtension: string,
+): Promise<Result<PlannedRun>> {
+	const { word, definition: name, runId, sessionId, family, label, task, contract } = request;
+	const found = name === undefined ? undefined : findDefinition(surroundings.catalog, word, name);
+	if (found && !found.ok) return err(found.error.message);
+	const cwd = planCwd(request.cwd, parent.cwd);
+	if (!cwd.ok) return cwd;
+	const { settings } = parent;
+	const elsewhere = cwd.value !== parent.cwd;
+	const plan = await planAgent(
+		{
+			word,
+			definition: found?.value,
+			model: request.model,
+			inheritedModel: settings.inheritModel ? parent.model : undefined,
+			elsewhere,
+			internalTools: contract.kind === "finalize" ? [FINALIZE_TOOL] : [],
+		},
+		surroundings,
+	);
+	if (!plan.ok) return plan;
+	const { agent, model, args, apiKey, requiredTools } = plan.value;
+	const timeoutSeconds = request.timeoutSeconds ?? plan.value.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0;
+	const blocks = await readFiles(request.files, cwd.value);
+	const trust = elsewhere ? undefined : parent.trust;
+	return ok({
+		spec: {
+			...{ runId, sessionId, family, label, task, agent, model },
+			cwd: cwd.value,
+			invocation: planArguments({ pi: parent.pi, childExtension, session: request.session, trust, agentArgs: args }),
+			socket: parent.socketOf(runId),
+			limits: {
+				timeoutMs: timeoutSeconds * 1_000,
+				idleGraceMs: settings.idleGraceSeconds * 1_000,
+				repeatedCalls: settings.repeatedCalls,
+			},
+			contract,
+			sharedSession: request.sharedSession,
+			lifetime: request.lifetime,
+			leftovers: settings.leftovers,
+		},
+		files: plan.value.files,
+		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, requiredTools, contract },
+	});
+}

@@ -1,0 +1,30 @@
+/** For whom windows are made. */
+export interface Audience {
+	/** Columns that a tool call may take. */
+	readonly previewWidth: number;
+	/** Lines of a window while it runs: a screen that is expanded may show more than `maxLinesPerWindow`. */
+	readonly runningLines: number;
+	readonly home: string;
+}
+
+const MIN_PREVIEW_WIDTH = 20;
+/** pi's frame, and the indentation of a window's lines. */
+const MARGIN = 4;
+
+/** A terminal decides by its size; the settings speak where there is none. Asked again for every update: sizes change. */
+export function audienceOf(
+	settings: { readonly maxLinesPerWindow: number; readonly commandPreviewWidth: number },
+	output: { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number },
+	home: string,
+): Audience {
+	const { maxLinesPerWindow, commandPreviewWidth } = settings;
+	if (!output.isTTY || output.columns === undefined) {
+		const previewWidth = Math.max(MIN_PREVIEW_WIDTH, commandPreviewWidth);
+		return { previewWidth, runningLines: maxLinesPerWindow, home };
+	}
+	return {
+		previewWidth: Math.max(MIN_PREVIEW_WIDTH, output.columns - MARGIN),
+		runningLines: Math.max(maxLinesPerWindow, output.rows ?? 0),
+		home,
+	};
+}

@@ -1,0 +1,88 @@
+import type { BackgroundCounts, BackgroundEnd, BackgroundRun } from "../domain/background.ts";
+import { backgroundStatusOf } from "../domain/background.ts";
+import { cut } from "../domain/messages.ts";
+import { shorten } from "./preset-text.ts";
+import { sanitizeLine } from "./sanitize.ts";
+
+/** What the completion message carries for its renderer. */
+export interface CompletionDetails {
+	readonly runId: string;
+	readonly preset: string;
+	readonly status: BackgroundEnd["status"];
+	readonly seconds: number;
+	readonly tokens: number;
+	readonly cost: number;
+	readonly text: string;
+}
+
+const MAX_SHOWN_CHARS = 4_000;
+const MAX_TASK_CHARS = 100;
+const MAX_ERROR_CHARS = 1_000;
+
+export const footerText = ({ running, total }: BackgroundCounts): string | undefined =>
+	total === 0 ? undefined : `bg: ${running} running / ${total} total`;
+
+export const ICONS = { running: "⏳", completed: "✓", failed: "✗", aborted: "✗" } as const;
+
+/** What is told when a background run has ended: a notice to the person, a message with more to show to the session. */
+export interface CompletionText {
+	readonly notice: string;
+	/** What the model reads. */
+	readonly text: string;
+	readonly details: CompletionDetails;
+}
+
+export function completionText(run: BackgroundRun, end: BackgroundEnd): CompletionText {
+	const seconds = secondsBetween(run.startedAt, end.at);
+	const notice = `${ICONS[end.status]} Background agent ${sanitizeLine(run.preset)} (${run.runId}) ${end.status}${remarkOn(end)} after ${seconds}s${errorOf(end)}`;
+	return {
+		notice,
+		text: `${notice}. Its answer: background_agent_status with this runId.`,
+		details: {
+			runId: run.runId,
+			preset: run.preset,
+			status: end.status,
+			seconds,
+			tokens: end.usage.totalTokens,
+			cost: end.usage.cost.total,
+			text: cut(end.text || (end.errorMessage ?? ""), MAX_SHOWN_CHARS),
+		},
+	};
+}
+
+/** `2 running, 1 completed, 0 failed, 0 aborted, 3 total` */
+export const countsText = ({ running, completed, failed, aborted, total }: BackgroundCounts): string =>
+	`${running} running, ${completed} completed, ${failed} failed, ${aborted} aborted, ${total} total`;
+
+/** One run in the list of `background_agent_status`. */
+export function runRow(run: BackgroundRun, now: number): string {
+	const status = backgroundStatusOf(run);
+	const { progress } = run;
+	const age = secondsBetween(run.startedAt, progress.kind === "ended" ? progress.at : now);
+	const task = cut(sanitizeLine(run.task.split("\n", 1)[0] ?? ""), MAX_TASK_CHARS);
+	const more = progress.kind === "ended" ? `${remarkOn(progress)}${errorOf(progress)}` : "";
+	return `${ICONS[status]} ${run.runId} ${sanitizeLine(run.preset)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
+}
+
+/** What a run that has ended said, whole where that is known; empty where it said nothing. `limit` characters at most. */
+export function saidText(
+	{ runId }: BackgroundRun,
+	end: BackgroundEnd,
+	whole: string | undefined,
+	limit: number,
+): string {
+	const text = shorten(whole ?? end.text, runId, limit);
+	return text === "" || end.status === "completed" ? text : `What it had written:\n${text}`;
+}
+
+const errorOf = ({ errorMessage }: BackgroundEnd) =>
+	errorMessage === undefined ? "" : ` — ${cut(sanitizeLine(errorMessage), MAX_ERROR_CHARS)}`;
+
+/** An answer that is none, or not all of one, says so. */
+function remarkOn({ status, stopReason, text }: BackgroundEnd): string {
+	if (status !== "completed") return "";
+	if (stopReason === "length") return ", cut by the output limit";
+	return text.trim() === "" ? ", no text output" : "";
+}
+
+const secondsBetween = (from: number, to: number) => Math.max(0, Math.round((to - from) / 1_000));

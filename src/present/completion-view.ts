@@ -1,0 +1,39 @@
+import type { Theme } from "@earendil-works/pi-coding-agent";
+import type { Component } from "@earendil-works/pi-tui";
+import { type CompletionDetails, ICONS } from "./background-text.ts";
+import { fitLine } from "./fit.ts";
+import { sanitizeLine } from "./sanitize.ts";
+import { renderTruncatedText } from "./text-view.ts";
+
+const SHOWN_LINES = 3;
+
+/** The message that tells of a background run's end: a line about it, and the first lines of what it said. */
+export function renderCompletion(
+	message: { readonly details?: unknown },
+	{ expanded, outputPad }: { readonly expanded: boolean; readonly outputPad: number },
+	theme: Theme,
+): Component | undefined {
+	const details = message.details as CompletionDetails | undefined;
+	if (typeof details?.text !== "string" || typeof details.cost !== "number") return undefined;
+	const text = renderTruncatedText(details.text, SHOWN_LINES, expanded, theme);
+	const pad = " ".repeat(outputPad);
+	return {
+		render(width) {
+			const inner = Math.max(1, width - 2 * outputPad);
+			const rows = [headline(details, inner, theme), ...(details.text === "" ? [] : text.render(inner))];
+			return rows.map((row) => pad + row);
+		},
+		invalidate: () => text.invalidate(),
+	};
+}
+
+function headline(
+	{ status, preset, runId, seconds, tokens, cost }: CompletionDetails,
+	width: number,
+	theme: Theme,
+): string {
+	const price = cost.toFixed(4);
+	const spent = tokens > 0 ? ` • ${tokens} tokens${price === "0.0000" ? "" : ` $${price}`}` : "";
+	const line = `${ICONS[status]} ${sanitizeLine(preset)} ${status} in the background • ${seconds}s${spent} • ${runId}`;
+	return theme.fg(status === "completed" ? "success" : "error", fitLine(line, width));
+}

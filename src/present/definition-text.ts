@@ -1,0 +1,109 @@
+import type { AgentDefinition, ModelChoice, Origin, SkillPolicy, ToolPolicy } from "../domain/definition.ts";
+import { maskKey } from "../domain/key.ts";
+import { cut } from "../domain/messages.ts";
+import { unreachable } from "../domain/result.ts";
+import { sanitize, sanitizeLine } from "./sanitize.ts";
+
+const MAX_PREVIEW_CHARS = 80;
+const MAX_BODY_CHARS = 4_000;
+
+/** What is said where nothing is defined. */
+export const NO_DEFINITIONS =
+	"No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/.";
+
+/** One definition on one line. */
+export function definitionLine(definition: AgentDefinition, namesakes: readonly AgentDefinition[]): string {
+	const { name, description, origin, model, body } = definition;
+	const also = namesakes.map((each) => each.origin.kind).join(", ");
+	const parts = [
+		`${name} [${originWords(origin)}${also === "" ? "" : `; also: ${also}`}]`,
+		modelWords(model) ?? "the session's model",
+		...(description === "" ? [] : [preview(description)]),
+		...(body === "" ? [] : [`"${preview(body)}"`]),
+		...settingsWords(definition),
+	];
+	return sanitizeLine(parts.join(" · "));
+}
+
+/** Everything a definition says, for a person; its key only in outline. */
+export function definitionDetails(definition: AgentDefinition): string {
+	const { name, description, origin, model, addition, body } = definition;
+	const lines = [
+		`${name} [${originWords(origin)}]`,
+		`file: ${origin.path}`,
+		...(description === "" ? [] : [`description: ${description}`]),
+		`model: ${modelWords(model) ?? "the session's model"}`,
+		...settingsWords(definition),
+		...(definition.apiKey === undefined ? [] : [`apiKey: ${maskKey(definition.apiKey)}`]),
+	].map(sanitizeLine);
+	const texts = [
+		...(addition.trim() === "" ? [] : [`appended to the system prompt:\n${addition.trim()}`]),
+		...(body === "" ? [] : [`${origin.kind === "preset" ? "added to" : "replaces"} the system prompt:\n${body}`]),
+	].map((text) => (text.length > MAX_BODY_CHARS ? `${cut(text, MAX_BODY_CHARS)}…` : text));
+	return [lines.join("\n"), ...texts.map(sanitize)].join("\n\n");
+}
+
+export const originWords = ({ kind, scope, shadows }: Origin): string =>
+	`${scope} ${kind}${shadows ? ", hides a global one" : ""}`;
+
+export function modelWords({ provider, name, thinking }: ModelChoice): string | undefined {
+	const model = [provider, name].filter((part) => part !== undefined).join("/");
+	const words = [model, thinking === undefined ? "" : `thinking ${thinking}`].filter((part) => part !== "");
+	return words.length === 0 ? undefined : words.join(" ");
+}
+
+function settingsWords(definition: AgentDefinition): string[] {
+	const { tools, skills, extensions, contextFiles, apiKey, extraArgs, timeoutSeconds } = definition;
+	return [
+		toolsWords(tools),
+		...skillsWords(skills),
+		extensions.discover ? undefined : "no extensions",
+		extensions.paths.length > 0 ? `extensions: ${extensions.paths.join(", ")}` : undefined,
+		contextFiles === "none" ? "no context files" : undefined,
+		extraArgs.length > 0 ? `arguments: ${extraArgs.join(" ")}` : undefined,
+		timeoutSeconds === undefined ? undefined : `timeout: ${timeoutSeconds}s`,
+		apiKey === undefined ? undefined : "own API key",
+	].filter((words) => words !== undefined);
+}
+
+export function toolsWords(policy: ToolPolicy): string | undefined {
+	switch (policy.kind) {
+		case "inherit":
+			return undefined;
+		case "none":
+			return "no tools";
+		case "allow":
+			return `tools: ${policy.names.join(", ")}`;
+		case "deny":
+			return `${policy.from === "all" ? "all" : "active"} tools but ${policy.names.join(", ")}`;
+		default:
+			return unreachable(policy);
+	}
+}
+
+export function skillsWords(policy: SkillPolicy): string[] {
+	if (policy.kind === "inherit") return [];
+	if (policy.kind === "none") return ["no skills"];
+	return [
+		...(policy.suggested.length > 0 ? [`suggested skills: ${policy.suggested.join(", ")}`] : []),
+		...(policy.loaded.length > 0 ? [`loaded skills: ${policy.loaded.join(", ")}`] : []),
+	];
+}
+
+function preview(text: string): string {
+	const line = sanitizeLine(text);
+	return line.length > MAX_PREVIEW_CHARS ? `${cut(line, MAX_PREVIEW_CHARS)}…` : line;
+}
+
+/** One notice about all that is wrong, for the start of a session; undefined where all is well. */
+export function problemsNotice(problems: readonly string[]): string | undefined {
+	const [first, ...more] = problems.map(sanitizeLine);
+	if (first === undefined) return undefined;
+	return more.length === 0
+		? `Agent definitions: ${first}`
+		: `Agent definitions: ${first} (and ${more.length} more: see /profile list)`;
+}
+
+/** What is wrong, below a list. */
+export const problemsList = (problems: readonly string[]): string =>
+	["Problems:", ...problems.map((problem) => `- ${sanitizeLine(problem)}`)].join("\n");

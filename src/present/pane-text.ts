@@ -1,0 +1,41 @@
+import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
+import type { RunEvent } from "../domain/event.ts";
+import { cut, describeMessage } from "../domain/messages.ts";
+import type { Failure, RunResult } from "../domain/state.ts";
+import { sanitize, sanitizeLine } from "./sanitize.ts";
+import { describeFailure } from "./text.ts";
+
+const MAX_TITLE_CHARS = 60;
+const MAX_REASON_CHARS = 1_000;
+const ICONS: Readonly<Record<BackgroundStatus, string>> = { running: "…", completed: "✓", failed: "✗", aborted: "■" };
+const LOST: Failure = { kind: "lost" };
+
+/** A run's name on one line. A `#` would begin one of tmux's formats wherever the title is shown. */
+export const paneTitle = (label: string): string =>
+	cut(sanitizeLine(label), MAX_TITLE_CHARS).replaceAll("#", "♯").trim() || "sub-agent";
+
+/** What transcript.log says of a run, but with answers as they are written: what to print for each event in turn. */
+export function createPaneText(): (event: RunEvent) => string {
+	let streamed = "";
+	return (event) => {
+		if (event.type === "delta") {
+			streamed += event.text;
+			return sanitize(event.text);
+		}
+		if (event.type !== "message") return "";
+		const whole = describeMessage(event.message).map((part) => `${part}\n`);
+		const text = whole.join("");
+		const begun = streamed;
+		streamed = "";
+		if (begun === "") return sanitize(text);
+		return sanitize(text.startsWith(begun) ? text.slice(begun.length) : `\n${text}`);
+	};
+}
+
+/** The last line: how the run ended. Without a result its supervisor is gone. */
+export function paneEnd(result: RunResult | undefined): string {
+	const outcome = result?.outcome ?? { kind: "failed", failure: LOST };
+	const status = endStatusOf(outcome);
+	const reason = outcome.kind === "failed" ? ` — ${sanitizeLine(describeFailure(outcome.failure))}` : "";
+	return `\n${ICONS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}\n`;
+}

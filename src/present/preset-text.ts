@@ -1,0 +1,50 @@
+import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
+import { cut } from "../domain/messages.ts";
+import type { RunResult, RunState } from "../domain/state.ts";
+import { sanitizeLine } from "./sanitize.ts";
+import { describeFailure } from "./text.ts";
+
+export function presetStatusOf({ phase }: RunState): BackgroundStatus {
+	return phase.kind === "done" ? endStatusOf(phase.result.outcome) : "running";
+}
+
+/** The answer of a run by preset, or why there is none and what there was of it; never more than `limit` characters of it. */
+export function presetAnswer(runId: string, { outcome, text }: RunResult, limit: number): string {
+	if (outcome.kind === "failed") {
+		const error = `Error: ${describeFailure(outcome.failure)} (run: ${runId})`;
+		return text === "" ? error : `${error}\n\nWhat it had written:\n\n${shorten(text, runId, limit)}`;
+	}
+	if (outcome.text.trim() === "") return `(completed, no text output; run: ${runId})`;
+	const remark = outcome.end === "output-limit" ? "\n\n[the model's answer was cut by its output limit]" : "";
+	return `${shorten(outcome.text, runId, limit)}${remark}`;
+}
+
+/** The beginning of a text, and where the rest is. */
+export function shorten(whole: string, runId: string, limit: number): string {
+	if (whole.length <= limit) return whole;
+	return `${cut(whole, limit)}\n\n[cut after ${limit} characters; get_subagent_output with sessionId "${runId}" has all of it]`;
+}
+
+/** How much of each text may be told, so that all together stay within the limit: what short ones leave, long ones get. */
+export function shareLimit(lengths: readonly number[], limit: number): number[] {
+	const shares: number[] = [];
+	let left = limit;
+	const shortestFirst = lengths.map((length, index) => ({ length, index })).sort((a, b) => a.length - b.length);
+	for (const [done, { length, index }] of shortestFirst.entries()) {
+		const share = Math.floor(left / (shortestFirst.length - done));
+		shares[index] = share;
+		left -= Math.min(length, share);
+	}
+	return shares;
+}
+
+/** One block per task of a parallel call. */
+export function presetBlocks(
+	tasks: readonly { readonly name: string; readonly status: string; readonly answer: string }[],
+): string {
+	return tasks
+		.map(
+			({ name, status, answer }, index) => `[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${answer}`,
+		)
+		.join("\n\n");
+}

@@ -1,0 +1,64 @@
+import type { ChatMessage } from "../domain/event.ts";
+import { cut, describeMessage, textOf } from "../domain/messages.ts";
+import type { RunStatus } from "../domain/record.ts";
+
+/** One run of a session, with all that is still known of it. */
+export interface ToldRun {
+	readonly status: RunStatus;
+	/** What was asked, without files and earlier runs. */
+	readonly prompt: string;
+	readonly messages: readonly ChatMessage[];
+	/** The text that was being written when the run broke off. */
+	readonly partial: string;
+	readonly messageCount: number;
+	readonly errorMessage: string | undefined;
+}
+
+const MAX_ARGUMENT_CHARS = 120;
+const MAX_RESULT_CHARS = 500;
+
+/** What `get_subagent_session` returns. */
+export function sessionTranscript(runs: readonly ToldRun[]): string {
+	return runs
+		.map((run, index) => {
+			const header = runs.length > 1 ? [`=== Run ${index + 1}/${runs.length} (${run.status}) ===`] : [];
+			const parts = run.messages.flatMap(describeMessage);
+			const lastWords = run.partial === "" ? [] : [run.partial];
+			const said = run.messages.some(
+				(message) => message.role === "assistant" && message.errorMessage === run.errorMessage,
+			);
+			const error = run.errorMessage === undefined || said ? [] : [`[Error: ${run.errorMessage}]`];
+			return [...header, ...parts, ...lastWords, ...error].join("\n");
+		})
+		.join("\n---\n");
+}
+
+/** The prompt of a task that goes on with a session. */
+export function resumePrompt(runs: readonly ToldRun[], prompt: string): string {
+	const told = runs.map((run, index) => {
+		const header = `--- Run ${index + 1} (${run.status}, ${run.messageCount} messages) ---`;
+		// The first message is the prompt with its files and its own "Previously": told again and again it would explode.
+		const lines = [`User: ${run.prompt}`, ...run.messages.slice(startOf(run.messages)).flatMap(resumeLines)];
+		if (run.partial !== "") lines.push(`Assistant: ${run.partial}`);
+		if (run.errorMessage !== undefined) lines.push(`Error: ${run.errorMessage}`);
+		return [header, ...lines].join("\n");
+	});
+	return `Previously:\n\n${told.join("\n\n")}\n\nInstructions:\n\n${prompt}`;
+}
+
+const startOf = (messages: readonly ChatMessage[]) => (messages[0]?.role === "user" ? 1 : 0);
+
+function resumeLines(message: ChatMessage): string[] {
+	switch (message.role) {
+		case "user":
+			return [`User: ${textOf(message)}`];
+		case "toolResult":
+			return [`Tool Result: ${cut(textOf(message), MAX_RESULT_CHARS)}`];
+		case "assistant":
+			return message.content.flatMap((part) => {
+				if (part.type === "text") return part.text === "" ? [] : [`Assistant: ${part.text}`];
+				if (part.type !== "toolCall") return [];
+				return [`Tool Call: ${part.name}(${cut(JSON.stringify(part.arguments), MAX_ARGUMENT_CHARS)})`];
+			});
+	}
+}

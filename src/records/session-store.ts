@@ -1,0 +1,44 @@
+import type { RunRecord } from "../domain/record.ts";
+
+const MAX_SESSIONS = 32;
+const MAX_RUNS = 10;
+
+/** The runs of this session of pi, by sub-agent session; the oldest finished ones make room for new ones. */
+export interface SessionStore {
+	/** Adds a run, or replaces what was known of it. */
+	put(record: RunRecord): void;
+	/** Oldest first; empty when the session is not known. */
+	runsOf(sessionId: string): readonly RunRecord[];
+	readonly records: readonly RunRecord[];
+	clear(): void;
+}
+
+export function createSessionStore(): SessionStore {
+	const sessions = new Map<string, RunRecord[]>();
+	return {
+		put(record) {
+			const runs = sessions.get(record.sessionId) ?? [];
+			const index = runs.findIndex(({ runId }) => runId === record.runId);
+			if (index === -1) runs.push(record);
+			else runs[index] = record;
+			if (runs.length > MAX_RUNS) runs.shift();
+			sessions.set(record.sessionId, runs);
+			if (sessions.size > MAX_SESSIONS) evict(sessions, record.sessionId);
+		},
+		runsOf: (sessionId) => sessions.get(sessionId) ?? [],
+		get records() {
+			return [...sessions.values()].flat();
+		},
+		clear: () => sessions.clear(),
+	};
+}
+
+/** A session that runs is never dropped, even if that makes one too many. */
+function evict(sessions: Map<string, RunRecord[]>, newest: string): void {
+	const finished = [...sessions].filter(
+		([id, runs]) => id !== newest && runs.every(({ progress }) => progress.kind === "ended"),
+	);
+	const age = ([, runs]: [string, RunRecord[]]) => runs[0]?.startedAt ?? 0;
+	const oldest = finished.sort((a, b) => age(a) - age(b))[0];
+	if (oldest) sessions.delete(oldest[0]);
+}

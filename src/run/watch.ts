@@ -1,0 +1,83 @@
+import { basename, dirname, join } from "node:path";
+import { isPrivate, isSocketOf, ORPHAN_GRACE_MS } from "../child/protocol.ts";
+import { kill, stopOrphans } from "../child/stop-ladder.ts";
+import type { RunEvent } from "../domain/event.ts";
+import { FILES } from "../domain/run-files.ts";
+import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import { type ControlClient, connectControl, provesAbsence } from "./control-client.ts";
+import { follow, openTrail, readRun } from "./follow.ts";
+
+/** A run that was started, by whomever. */
+export interface StartedRun {
+	readonly runId: string;
+	readonly directory: string;
+	readonly socket: string;
+}
+
+/**
+ * Folds what a run does, from its beginning, until it is done. A supervisor that is gone without a word leaves its run to
+ * us: it is ended here, and `fate` says what that amounts to. Aborting `detach` leaves the run to itself, and the state
+ * as it is.
+ */
+export async function watch(
+	run: Pick<StartedRun, "runId" | "directory">,
+	control: ControlClient,
+	onState: (state: RunState) => void,
+	detach: AbortSignal,
+	fate: () => Failure = () => ({ kind: "lost" }),
+): Promise<RunState> {
+	let state = initialState;
+	let piPid: number | undefined;
+	const apply = (event: RunEvent) => {
+		if (event.type === "started") piPid = event.pid;
+		state = reduce(state, event);
+		onState(state);
+	};
+	const leave = () => control.close();
+	detach.addEventListener("abort", leave, { once: true });
+	if (detach.aborted) leave();
+	try {
+		for await (const event of follow(run.directory, control)) apply(event);
+	} finally {
+		detach.removeEventListener("abort", leave);
+	}
+	if (state.phase.kind === "done" || detach.aborted) return state;
+	await stopOrphans(run.runId, piPid, ORPHAN_GRACE_MS);
+	apply({ type: "ended", result: resultWithout(run.runId, state, fate(), Date.now()) });
+	return state;
+}
+
+/** What became of a run that was started earlier: its supervisor answers, all is over, or it cannot be told yet. */
+export type Found =
+	| { readonly kind: "alive"; readonly control: ControlClient }
+	| { readonly kind: "over"; readonly result: RunResult }
+	| { readonly kind: "unknown" };
+
+/** Looks for a run again. One that has no supervisor and no result is ended here, and lost. */
+export async function findRun(run: StartedRun): Promise<Found> {
+	const control = await connectControl(run.socket);
+	if (control.ok) return { kind: "alive", control: control.value };
+	const state = (await readRun(run.directory)) ?? initialState;
+	if (state.phase.kind === "done") return { kind: "over", result: state.phase.result };
+	if (!provesAbsence(control.error)) return { kind: "unknown" };
+	await stopOrphans(run.runId, undefined, ORPHAN_GRACE_MS);
+	return { kind: "over", result: resultWithout(run.runId, state, { kind: "lost" }, Date.now()) };
+}
+
+/** Whether what somebody wrote down of a run can be ours: nothing else is ever read or connected to. */
+export function isOurs({ runId, directory, socket }: StartedRun): boolean {
+	const runs = dirname(directory);
+	const placed = basename(directory) === runId && basename(runs) === "runs" && basename(dirname(runs)) === "subagents";
+	return placed && isPrivate(directory) && isSocketOf(runId, socket);
+}
+
+/** For a supervisor that no longer answers. To be called only while its connection is open: then its pid is its own. */
+export async function killSupervisor(directory: string): Promise<void> {
+	const trail = await openTrail(join(directory, FILES.events));
+	for await (const event of trail.read()) {
+		if (event.type !== "started") continue;
+		kill(event.supervisorPid, "SIGKILL");
+		break;
+	}
+	await trail.close();
+}

@@ -1,0 +1,73 @@
+import { type BackgroundEnd, type BackgroundRun, endStatusOf } from "../domain/background.ts";
+import { messageOf } from "../domain/result.ts";
+import type { Failure, RunResult } from "../domain/state.ts";
+import { describeFailure, exitCodeOf } from "../present/text.ts";
+import type { ControlClient } from "../run/control-client.ts";
+import { findRun, watch } from "../run/watch.ts";
+
+/** Follows runs until they have ended or nobody wants to know any more. */
+export interface Attendance {
+	/** Returns at once. */
+	attend(run: BackgroundRun, control: ControlClient): void;
+	/** Finds a run of an earlier start where it is now. */
+	pickUp(run: BackgroundRun): Promise<void>;
+	/** A person wants it to end: where its supervisor dies over that, it was not lost. */
+	expectStop(runId: string): void;
+	/** Leaves all runs to themselves. */
+	detach(): void;
+}
+
+/** Between two attempts to reach a run of which nothing can be told. */
+const RETRY_MS = 1_000;
+const STOPPED: Failure = { kind: "stopped", cause: { kind: "aborted", by: "person" } };
+
+export function createAttendance(
+	onEnd: (run: BackgroundRun, end: BackgroundEnd) => void,
+	warn: (text: string) => void,
+): Attendance {
+	let detached = new AbortController();
+	const stopping = new Set<string>();
+	const follow = async (run: BackgroundRun, control: ControlClient) => {
+		const { signal } = detached;
+		control.unref();
+		const fate = (): Failure => (stopping.has(run.runId) ? STOPPED : { kind: "lost" });
+		const { phase } = await watch(run, control, () => {}, signal, fate);
+		if (!signal.aborted && phase.kind === "done") onEnd(run, endOf(phase.result));
+	};
+	const attend = (run: BackgroundRun, control: ControlClient) =>
+		void follow(run, control).catch((error: unknown) => warn(`Run ${run.runId} is not followed: ${messageOf(error)}`));
+	const pickUp = async (run: BackgroundRun) => {
+		const { signal } = detached;
+		const found = await findRun(run);
+		if (signal.aborted) return found.kind === "alive" ? found.control.close() : undefined;
+		if (found.kind === "alive") attend(run, found.control);
+		else if (found.kind === "over") onEnd(run, endOf(found.result));
+		else setTimeout(() => void (signal.aborted || pickUp(run).catch(() => {})), RETRY_MS).unref();
+	};
+	return {
+		attend,
+		pickUp,
+		expectStop: (runId) => void stopping.add(runId),
+		detach() {
+			detached.abort();
+			detached = new AbortController();
+		},
+	};
+}
+
+function endOf(result: RunResult): BackgroundEnd {
+	const { outcome } = result;
+	return {
+		kind: "ended",
+		status: endStatusOf(outcome),
+		at: result.endedAt,
+		exitCode: exitCodeOf(result.exit),
+		stopReason: result.stopReason,
+		errorMessage: outcome.kind === "failed" ? describeFailure(outcome.failure) : undefined,
+		text: outcome.kind === "completed" ? outcome.text : result.text,
+		toolCalls: result.toolCalls,
+		messageCount: result.messageCount,
+		usage: result.usage,
+		billing: "open",
+	};
+}

@@ -1,0 +1,125 @@
+import type { Usage } from "@earendil-works/pi-ai";
+import type { BackgroundRun } from "../domain/background.ts";
+import { err, messageOf, ok, type Result } from "../domain/result.ts";
+import { addUsage, noUsage } from "../domain/usage.ts";
+import { footerText } from "../present/background-text.ts";
+import {
+	BILLED_ENTRY,
+	encodeBilled,
+	encodeRun,
+	RUN_ENTRY,
+	readBackground,
+	type SessionEntry,
+} from "../records/background-entries.ts";
+import type { Registry } from "../records/registry.ts";
+import { type ControlClient, connectControl } from "../run/control-client.ts";
+import { isOurs, killSupervisor } from "../run/watch.ts";
+import { createAttendance } from "./attendance.ts";
+import { attempt, createCompletion, type SessionPort } from "./completion.ts";
+
+export interface Background {
+	/** Keeps a place for a run that is about to start, where fewer than `max` run; to be given back when it has started. */
+	reserve(max: number): Result<() => void>;
+	/** Takes a run that is ready to start into the session and watches it. Where that fails it must not start. */
+	add(run: BackgroundRun, control: ControlClient): Result<undefined>;
+	/** After a start: what the entries tell, picked up where it is now. Resolves when that is known of every run. */
+	rebuild(entries: readonly SessionEntry[]): Promise<void>;
+	/** Asks a run to stop; resolves to why that is not possible. */
+	stop(runId: string): Promise<string | undefined>;
+	/** What these runs have cost, as far as no tool result of the session that started them has carried it; once. */
+	bill(runs: readonly BackgroundRun[]): Usage | undefined;
+	/** Leaves all runs to themselves. */
+	detach(): void;
+}
+
+/** More than the stop ladder's own time: then a supervisor that does not answer is killed. */
+const UNRESPONSIVE_MS = 9_000;
+
+export function createBackground(
+	registry: Registry,
+	port: SessionPort,
+	{ unresponsiveMs }: { readonly unresponsiveMs: number } = { unresponsiveMs: UNRESPONSIVE_MS },
+): Background {
+	let reserved = 0;
+	const completion = createCompletion(port);
+	const showStatus = () => attempt(port, () => port.showStatus(footerText(registry.counts())));
+	const attendance = createAttendance((run, end) => {
+		const ended: BackgroundRun = { ...run, progress: end };
+		registry.put(ended);
+		showStatus();
+		completion.tell(ended, end);
+	}, port.warn);
+
+	return {
+		reserve(max) {
+			const running = registry.counts().running + reserved;
+			if (running >= max) {
+				return err(`${running} background agents are running, and subagents.maxBackground allows no more`);
+			}
+			reserved++;
+			return ok(() => void reserved--);
+		},
+		add(run, control) {
+			try {
+				port.appendEntry(RUN_ENTRY, encodeRun(run));
+			} catch (error) {
+				return err(`The run could not be kept in the session: ${messageOf(error)}`);
+			}
+			registry.put(run);
+			showStatus();
+			attendance.attend(run, control);
+			return ok(undefined);
+		},
+		async rebuild(entries) {
+			attendance.detach();
+			registry.clear();
+			const known = readBackground(entries);
+			const runs = known.runs.filter(isOurs);
+			for (const run of runs) registry.put(run);
+			showStatus();
+			const ended = runs.flatMap((run) => (run.progress.kind === "ended" ? [{ run, end: run.progress }] : []));
+			completion.begin(
+				ended.map(({ run }) => run.runId),
+				known.told,
+			);
+			for (const { run, end } of ended) completion.tell(run, end);
+			await Promise.all(runs.filter(({ progress }) => progress.kind === "running").map(attendance.pickUp));
+		},
+		async stop(runId) {
+			const run = registry.get(runId);
+			if (!run) return unknownRun(runId, registry);
+			if (run.progress.kind === "ended") return `Run ${runId} has already ended: ${run.progress.status}`;
+			const control = await connectControl(run.socket);
+			if (!control.ok) return `Run ${runId} does not answer: ${control.error}`;
+			attendance.expectStop(runId);
+			control.value.send({ type: "stop", cause: { kind: "aborted", by: "person" } });
+			control.value.closeWhenSent();
+			setTimeout(() => void insist(run, registry), unresponsiveMs).unref();
+			return undefined;
+		},
+		bill(runs) {
+			const open = runs.flatMap((run) => {
+				const { progress, owner } = run;
+				const isOpen = progress.kind === "ended" && progress.billing === "open" && owner === port.sessionId();
+				return isOpen ? [{ run, end: progress }] : [];
+			});
+			if (open.length === 0) return undefined;
+			return open.reduce((sum, { run, end }) => {
+				registry.put({ ...run, progress: { ...end, billing: "billed" } });
+				attempt(port, () => port.appendEntry(BILLED_ENTRY, encodeBilled(run.runId)));
+				return addUsage(sum, end.usage);
+			}, noUsage);
+		},
+		detach: attendance.detach,
+	};
+}
+
+/** Ends a supervisor that was asked to stop its run and has not. */
+async function insist({ runId, directory }: BackgroundRun, registry: Registry): Promise<void> {
+	if (registry.get(runId)?.progress.kind === "running") await killSupervisor(directory);
+}
+
+export function unknownRun(runId: string, registry: Registry): string {
+	const known = registry.runs.map((run) => run.runId).join(", ");
+	return `Unknown run: "${runId}". Known runs: ${known || "(none)"}`;
+}

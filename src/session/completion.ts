@@ -1,0 +1,67 @@
+import type { BackgroundEnd, BackgroundRun } from "../domain/background.ts";
+import { messageOf } from "../domain/result.ts";
+import { completionText } from "../present/background-text.ts";
+import { COMPLETION_MESSAGE, encodeUpdate, UPDATE_ENTRY } from "../records/background-entries.ts";
+import { claimDelivery } from "../records/delivery.ts";
+
+/** What background runs need of the session they belong to. Everything here may throw once the session is over. */
+export interface SessionPort {
+	sessionId(): string;
+	appendEntry(type: string, data: unknown): void;
+	/** A message that everybody sees and that starts no turn. */
+	post(customType: string, text: string, details: unknown): void;
+	notify(text: string, kind: "info" | "error"): void;
+	showStatus(text: string | undefined): void;
+	warn(text: string): void;
+}
+
+/** Tells a run's end to the session that started it, once, and nowhere else. Never throws. */
+export interface Completion {
+	tell(run: BackgroundRun, end: BackgroundEnd): void;
+	/** What a session's entries show: of which ends it has an entry, and of which a message. */
+	begin(recorded: Iterable<string>, told: Iterable<string>): void;
+}
+
+export function createCompletion(port: SessionPort): Completion {
+	let recorded = new Set<string>();
+	let told = new Set<string>();
+	const tell = (run: BackgroundRun, end: BackgroundEnd) => {
+		const { runId } = run;
+		if (!recorded.has(runId)) port.appendEntry(UPDATE_ENTRY, encodeUpdate(runId, end));
+		recorded.add(runId);
+		if (told.has(runId)) return;
+		const { notice, text, details } = completionText(run, end);
+		port.notify(notice, end.status === "completed" ? "info" : "error");
+		// Last, because pi may keep it back until the turn ends: a process that dies before has left the entry.
+		port.post(COMPLETION_MESSAGE, text, details);
+		told.add(runId);
+	};
+	return {
+		tell: (run, end) =>
+			attempt(port, () => {
+				const done = recorded.has(run.runId) && told.has(run.runId);
+				if (done || run.owner !== port.sessionId()) return;
+				const claim = claimDelivery(run.directory);
+				if (claim.kind === "held") return;
+				try {
+					tell(run, end);
+				} catch (error) {
+					claim.release();
+					throw error;
+				}
+			}),
+		begin(withEntry, withMessage) {
+			recorded = new Set(withEntry);
+			told = new Set(withMessage);
+		},
+	};
+}
+
+/** A session that is over takes nothing more: the next start finds what was not told. */
+export function attempt(port: SessionPort, act: () => void): void {
+	try {
+		act();
+	} catch (error) {
+		port.warn(`A background run could not be told of: ${messageOf(error)}`);
+	}
+}

@@ -1,0 +1,31 @@
+import type { RunRecord } from "../domain/record.ts";
+import { statusOf } from "../domain/record.ts";
+import { lastTextOf, messagesOf } from "../domain/state.ts";
+import type { ToldRun } from "../present/transcript.ts";
+import { readRun } from "../run/follow.ts";
+
+/** A run with all that can be found of it: its directory tells everything, the session's own entry the end of it. */
+export async function tellRun(record: RunRecord): Promise<ToldRun & { readonly lastText: string }> {
+	const { prompt, progress } = record;
+	const status = statusOf(record);
+	const errorMessage = progress.kind === "ended" ? progress.errorMessage : undefined;
+	const state = record.directory === undefined ? undefined : await readRun(record.directory);
+	if (state) {
+		const { phase, partial, messageCount } = state;
+		const outcome = phase.kind === "done" ? phase.result.outcome : undefined;
+		return {
+			status,
+			prompt,
+			messages: messagesOf(state),
+			partial,
+			messageCount,
+			errorMessage,
+			lastText: outcome?.kind === "completed" ? outcome.text : lastTextOf(state),
+		};
+	}
+	if (progress.kind === "running") {
+		return { status, prompt, messages: [], partial: "", messageCount: 0, errorMessage, lastText: "" };
+	}
+	const { messages, messageCount, text } = progress;
+	return { status, prompt, messages, partial: "", messageCount, errorMessage, lastText: text };
+}

@@ -1,0 +1,113 @@
+import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import { type Static, Type } from "typebox";
+import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import type { RunSpec } from "../domain/spec.ts";
+import { type AvailableModel, nameOf } from "../plan/model.ts";
+import { presetRequest } from "../plan/preset.ts";
+import { countsText } from "../present/background-text.ts";
+import { renderTitle } from "../present/call-view.ts";
+import { start } from "../run/execute.ts";
+import { type Call, callOf, planRows, prepareRun } from "./call.ts";
+import type { Host } from "./host.ts";
+import { askedModel, MODEL_LEVEL, modelSchema, respellModels } from "./model-parameter.ts";
+
+function backgroundParameters(models: readonly AvailableModel[]) {
+	return Type.Object({
+		preset: Type.String(),
+		model: modelSchema(models),
+		cwd: Type.Optional(Type.String({ description: "Absolute path" })),
+		task: Type.String({ description: "All it needs to know" }),
+	});
+}
+const FIELDS: readonly string[] = ["preset", "model", "cwd", "task", MODEL_LEVEL];
+const ABORTED = "The call was aborted before the agent was started";
+type BackgroundParameters = Static<ReturnType<typeof backgroundParameters>>;
+
+/** The handle of a run, and how many there are now. */
+export interface BackgroundDetails {
+	readonly run: ShownRun;
+	readonly counts: BackgroundCounts;
+}
+
+export function backgroundTool(
+	host: Host,
+	models: readonly AvailableModel[],
+): ToolDefinition<ReturnType<typeof backgroundParameters>, BackgroundDetails> {
+	return {
+		name: "background_agent",
+		label: "Background agent",
+		description:
+			"Start a sub-agent of a named preset and go on without waiting: it outlives this turn. Its end is announced; read its answer with background_agent_status.",
+		parameters: backgroundParameters(models),
+		prepareArguments: (args) => respellModels<BackgroundParameters>(models, args),
+		async execute(callId, parameters, signal, _onUpdate, context) {
+			const refusal = refusalOf(parameters);
+			if (refusal !== undefined) throw new Error(refusal);
+			const call = callOf(host, callId, signal, undefined, context);
+			const place = host.background.reserve(call.parent.settings.maxBackground);
+			if (!place.ok) throw new Error(place.error);
+			try {
+				const run = await launch(parameters, call);
+				if (!run.ok) throw new Error(run.error);
+				const counts = host.registry.counts();
+				return {
+					content: [{ type: "text", text: startedText(run.value, counts) }],
+					details: { run: withArtifacts(run.value), counts },
+				};
+			} finally {
+				place.value();
+			}
+		},
+		renderCall: (args, theme) => renderTitle("background_agent", args.preset ?? "", theme),
+	};
+}
+
+/** What the schema leaves open. */
+function refusalOf(parameters: BackgroundParameters): string | undefined {
+	const unknown = Object.keys(parameters).filter((key) => !FIELDS.includes(key));
+	if (unknown.length > 0) {
+		return `background_agent does not take ${unknown.join(", ")}. Valid form: {preset, task, model?, cwd?}`;
+	}
+	return parameters.task.trim() === "" ? "background_agent needs a task" : undefined;
+}
+
+/** From what was asked to a run that goes on without us. */
+async function launch(parameters: BackgroundParameters, call: Call): Promise<Result<BackgroundRun>> {
+	const { host, parent, signal, context } = call;
+	const { preset, task, cwd } = parameters;
+	const asked = { preset, task, cwd, model: askedModel(parameters) };
+	const [row] = await planRows([presetRequest(asked, "background", parent.settings.timeout)], call);
+	if (!row) return err("a call without a task");
+	if (!row.plan.ok) return row.plan;
+	const over = host.sessionSignal();
+	const isAborted = () => signal?.aborted === true || over.aborted;
+	if (isAborted()) return err(ABORTED);
+	const prepared = prepareRun(row.plan.value, host, parent);
+	if (!prepared.ok) return prepared;
+	const { spec, directory } = prepared.value;
+	const run = runOf(spec, directory, context.sessionManager.getSessionId());
+	const started = await start(prepared.value, (control) =>
+		isAborted() ? err(ABORTED) : host.background.add(run, control),
+	);
+	return started.ok ? ok(run) : started;
+}
+
+function runOf({ runId, agent, task, cwd, model, socket }: RunSpec, directory: string, owner: string): BackgroundRun {
+	return {
+		...{ runId, task, cwd, directory, socket, owner },
+		preset: agent?.name ?? "",
+		presetSource: agent?.scope ?? "global",
+		requestedModel: agent?.requestedModel,
+		resolvedModel: model && nameOf(model),
+		startedAt: Date.now(),
+		progress: { kind: "running" },
+	};
+}
+
+const startedText = ({ runId, preset, resolvedModel, directory }: BackgroundRun, counts: BackgroundCounts) =>
+	[
+		`Started ${preset} in the background (run: ${runId}, model: ${resolvedModel ?? "pi's default"})`,
+		`Artifacts: ${directory}`,
+		`Background agents: ${countsText(counts)}`,
+	].join("\n");

@@ -1,0 +1,77 @@
+import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import { Type } from "typebox";
+import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
+import { countsText, runRow, saidText } from "../present/background-text.ts";
+import { renderTitle } from "../present/call-view.ts";
+import { shareLimit } from "../present/preset-text.ts";
+import { renderTruncatedText } from "../present/text-view.ts";
+import { readResult } from "../run/follow.ts";
+import { unknownRun } from "../session/background.ts";
+import { type Host, settingsOf } from "./host.ts";
+
+const parameters = Type.Object({
+	runId: Type.Optional(Type.String({ description: "One run; without it, those that are running" })),
+	includeCompleted: Type.Optional(Type.Boolean({ description: "Also those that have ended" })),
+});
+
+export interface StatusDetails {
+	readonly counts: BackgroundCounts;
+	readonly runs: readonly ShownRun[];
+	readonly maxLines: number;
+}
+
+export function backgroundStatusTool(host: Host): ToolDefinition<typeof parameters, StatusDetails> {
+	return {
+		name: "background_agent_status",
+		label: "Background agents",
+		description: "How background agents are doing; for one that has ended, its answer.",
+		parameters,
+		async execute(_callId, { runId, includeCompleted }, _signal, _onUpdate, context) {
+			const { registry, background } = host;
+			const runs = selected(host, runId, includeCompleted ?? false);
+			const { outputLimit, maxLinesPerWindow } = settingsOf(host, context);
+			const blocks = await describe(runs, outputLimit);
+			const counts = registry.counts();
+			const usage = background.bill(runs);
+			return {
+				content: [{ type: "text", text: [`Background agents: ${countsText(counts)}`, ...blocks].join("\n\n") }],
+				details: { counts, runs: runs.map(withArtifacts), maxLines: maxLinesPerWindow },
+				...(usage && { usage }),
+			};
+		},
+		renderCall: ({ runId, includeCompleted }, theme) =>
+			renderTitle("background_agent_status", runId ?? (includeCompleted ? "all" : ""), theme),
+		renderResult(result, { expanded }, theme) {
+			const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+			return renderTruncatedText(text, result.details?.maxLines ?? 15, expanded, theme);
+		},
+	};
+}
+
+function selected({ registry }: Host, runId: string | undefined, includeCompleted: boolean): readonly BackgroundRun[] {
+	if (runId === undefined) {
+		return includeCompleted ? registry.runs : registry.runs.filter(({ progress }) => progress.kind === "running");
+	}
+	const run = registry.get(runId);
+	if (!run) throw new Error(unknownRun(runId, registry));
+	return [run];
+}
+
+/**
+ * The text is all that the model sees: a run that has ended tells its answer, whole from its directory while that is there,
+ * and all together no more than the limit.
+ */
+async function describe(runs: readonly BackgroundRun[], limit: number): Promise<string[]> {
+	const whole = await Promise.all(
+		runs.map(async ({ progress, directory }) => {
+			const result = progress.kind === "ended" ? await readResult(directory) : undefined;
+			return result?.outcome.kind === "completed" ? result.outcome.text : result?.text;
+		}),
+	);
+	const lengths = runs.map(({ progress }, at) => (progress.kind === "ended" ? (whole[at] ?? progress.text).length : 0));
+	const limits = shareLimit(lengths, limit);
+	return runs.map((run, at) => {
+		const said = run.progress.kind === "ended" ? saidText(run, run.progress, whole[at], limits[at] ?? limit) : "";
+		return [runRow(run, Date.now()), ...(said === "" ? [] : [said])].join("\n");
+	});
+}

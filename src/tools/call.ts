@@ -1,0 +1,193 @@
+import { homedir } from "node:os";
+import type { AgentToolResult, AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import pLimit from "p-limit";
+import { agentDirectory } from "../agent-directory.ts";
+import { scriptPath } from "../child/scripts.ts";
+import { contradictionAmong } from "../definitions/lookup.ts";
+import type { RunRecord } from "../domain/record.ts";
+import { ok, type Result } from "../domain/result.ts";
+import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import { addUsage, noUsage } from "../domain/usage.ts";
+import type { Parent, PlannedRun } from "../plan/parent.ts";
+import { planRun, type RunRequest } from "../plan/run.ts";
+import { audienceOf } from "../present/audience.ts";
+import { paneTitle } from "../present/pane-text.ts";
+import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
+import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
+import { createRunDirectory } from "../records/run-directory.ts";
+import { execute, type PreparedRun } from "../run/execute.ts";
+import { type Launcher, launchProcess } from "../run/launch-process.ts";
+import { createTmuxLauncher } from "../run/launch-tmux.ts";
+import { progressOf } from "../session/keep.ts";
+import { type Host, parentOf, surroundingsOf } from "./host.ts";
+import { createThrottle } from "./throttle.ts";
+
+/** A task on its way through a call of any tool that waits for its children. */
+export interface Row {
+	readonly request: RunRequest;
+	readonly plan: Result<PlannedRun>;
+	state: RunState;
+}
+
+/** What every such tool tells a person, while it runs and afterwards. */
+export interface CallDetails {
+	readonly windows: readonly TaskWindow[];
+	readonly maxLinesPerWindow: number;
+	readonly globalStatus: "running" | "done";
+	readonly sessionIds: readonly string[];
+}
+
+/** Where a call is made. */
+export interface Call {
+	readonly id: string;
+	readonly host: Host;
+	readonly context: ExtensionContext;
+	readonly parent: Parent;
+	readonly signal: AbortSignal | undefined;
+	readonly onUpdate: AgentToolUpdateCallback<CallDetails> | undefined;
+}
+
+export function callOf(
+	host: Host,
+	id: string,
+	signal: AbortSignal | undefined,
+	onUpdate: Call["onUpdate"],
+	context: ExtensionContext,
+): Call {
+	return { id, host, context, parent: parentOf(host, context), signal, onUpdate };
+}
+
+/** Too many runs, or a definition that contradicts itself, refuse the whole call; any other mistake its own task. */
+export async function planRows(requests: readonly RunRequest[], { host, context, parent }: Call): Promise<Row[]> {
+	const refusal = host.budget.claim(requests.length, parent.settings.maxRunsPerSession);
+	if (refusal !== undefined) throw new Error(refusal);
+	const surroundings = surroundingsOf(host, context);
+	for (const { word, definition } of requests) {
+		const contradiction = contradictionAmong(surroundings.catalog, word, [definition]);
+		if (contradiction !== undefined) throw new Error(contradiction);
+	}
+	const extension = scriptPath("extension");
+	return await Promise.all(
+		requests.map(async (request) => {
+			const plan = await planRun(request, parent, surroundings, extension);
+			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
+			return { request, plan, state };
+		}),
+	);
+}
+
+/** Runs all tasks, as many at a time as the settings allow, and tells how they get on. Never throws. */
+export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
+	const { host, parent, context, signal, onUpdate } = call;
+	const stop = AbortSignal.any([host.sessionSignal(), ...(signal ? [signal] : [])]);
+	const updates = createThrottle(
+		() => onUpdate?.(updateOf(rows, parent)),
+		context.mode === "tui" ? "clock" : "no clock",
+	);
+	const change = (row: Row, state: RunState) => {
+		row.state = state;
+		updates.request();
+	};
+	updates.request();
+	try {
+		const inTurn = pLimit(parent.settings.maxConcurrency);
+		await inTurn.map(rows, (row) => runRow(row, call, stop, change));
+	} finally {
+		updates.dispose();
+	}
+	if (rows.every(({ state }) => delegateStatusOf(state) === "error")) host.failedCalls.add(call.id);
+}
+
+/** From its turn to its end, whatever that is: the session keeps every task. */
+async function runRow(
+	row: Row,
+	{ host, parent }: Call,
+	stop: AbortSignal,
+	change: (row: Row, state: RunState) => void,
+): Promise<void> {
+	const end = (state: RunState, directory: string | undefined) => {
+		change(row, state);
+		host.keep(recordOf(row, directory));
+	};
+	const refuse = (failure: Failure) => end(refused(row.request.runId, failure), undefined);
+	if (!row.plan.ok) return end(row.state, undefined);
+	const launcher = await launcherFor(row.request, host, parent);
+	if (!launcher.ok) return refuse({ kind: "rejected", message: launcher.error });
+	if (stop.aborted) return refuse({ kind: "stopped", cause: { kind: "aborted", by: "caller" } });
+	const prepared = prepareRun(row.plan.value, host, parent);
+	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });
+	const { directory } = prepared.value;
+	host.keep(recordOf(row, directory));
+	end(await execute(prepared.value, stop, (state) => change(row, state), launcher.value), directory);
+}
+
+/** Panes are for `subagent` alone. */
+async function launcherFor({ family }: RunRequest, host: Host, { settings }: Parent): Promise<Result<Launcher>> {
+	if (settings.runner !== "tmux" || family === "delegate") return ok(launchProcess);
+	const atEnd = settings.keepPanes ? "keep" : "close";
+	return await createTmuxLauncher({ titleOf: paneTitle, atEnd, environment: process.env, warn: host.warn });
+}
+
+const refused = (runId: string, failure: Failure): RunState =>
+	reduce(initialState, { type: "ended", result: resultWithout(runId, initialState, failure, Date.now()) });
+
+/** Makes the run's directory; where it is not in the project, the person is told once. */
+export function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Parent): Result<PreparedRun> {
+	const made = createRunDirectory(spec, parent.cwd, agentDirectory(), files);
+	if (!made.ok) return made;
+	const { path: directory, spec: placed, warning } = made.value;
+	if (warning !== undefined) host.warn(warning);
+	return { ok: true, value: { spec: placed, packet, directory } };
+}
+
+function recordOf({ request, plan, state }: Row, directory: string | undefined): RunRecord {
+	const { phase } = state;
+	return {
+		runId: request.runId,
+		sessionId: request.sessionId,
+		family: request.family,
+		taskName: request.label,
+		prompt: request.task,
+		cwd: plan.ok ? plan.value.spec.cwd : request.cwd,
+		profileName: request.definition,
+		directory,
+		startedAt: phase.kind === "done" ? phase.result.startedAt : Date.now(),
+		progress: progressOf(state),
+	};
+}
+
+const shown = ({ request, plan, state }: Row): ShownTask => ({
+	name: request.label,
+	sessionId: request.sessionId,
+	timeoutSeconds: plan.ok
+		? plan.value.spec.limits.timeoutMs / 1_000
+		: (request.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0),
+	profile: request.definition,
+	spec: plan.ok ? plan.value.spec : undefined,
+	state,
+});
+
+export function detailsOf(rows: readonly Row[], parent: Parent, globalStatus: "running" | "done"): CallDetails {
+	const { maxLinesPerWindow } = parent.settings;
+	const audience = audienceOf(parent.settings, process.stdout, homedir());
+	return {
+		windows: (globalStatus === "done" ? finalWindows : partialWindows)(rows.map(shown), audience),
+		maxLinesPerWindow,
+		globalStatus,
+		sessionIds: rows.map(({ request }) => request.sessionId),
+	};
+}
+
+function updateOf(rows: readonly Row[], parent: Parent): AgentToolResult<CallDetails> {
+	const text = globalStatusLine(rows.map(({ state }) => delegateStatusOf(state)));
+	return { content: [{ type: "text", text }], details: detailsOf(rows, parent, "running") };
+}
+
+/** What the model is told of a call that has ended, with what it cost. */
+export function resultOf(rows: readonly Row[], parent: Parent, text: string): AgentToolResult<CallDetails> {
+	return {
+		content: [{ type: "text", text }],
+		details: detailsOf(rows, parent, "done"),
+		usage: rows.reduce((sum, { state }) => addUsage(sum, state.usage), noUsage),
+	};
+}

@@ -1,0 +1,104 @@
+import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import { Type } from "typebox";
+import { recordOfBackground } from "../domain/background.ts";
+import { type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
+import { renderTitle } from "../present/call-view.ts";
+import { renderTruncatedText } from "../present/text-view.ts";
+import { sessionTranscript } from "../present/transcript.ts";
+import { tellRun } from "../session/told-runs.ts";
+import { type Host, settingsOf } from "./host.ts";
+
+const parameters = Type.Object({ sessionId: Type.String() });
+
+interface OutputDetails {
+	readonly sessionId: string;
+	readonly status: RunStatus;
+	readonly taskName: string;
+	readonly runCount: number;
+	/** Lines shown to the person; the model has the whole text. */
+	readonly maxLines: number;
+}
+
+interface SessionDetails extends OutputDetails {
+	readonly messageCount: number;
+	readonly exitCode: number | null;
+	readonly model: string | undefined;
+}
+
+/** The last text of the latest run. */
+export function outputTool(host: Host): ToolDefinition<typeof parameters, OutputDetails> {
+	return {
+		name: "get_subagent_output",
+		label: "Sub-agent output",
+		description: "The final answer of a sub-agent session.",
+		parameters,
+		async execute(_callId, { sessionId }, _signal, _onUpdate, context) {
+			const { runs, latest } = find(host, sessionId);
+			const { lastText } = await tellRun(latest);
+			return {
+				content: [{ type: "text", text: lastText.trim() === "" ? "(no text output from sub-agent)" : lastText }],
+				details: {
+					sessionId,
+					status: statusOf(latest),
+					taskName: latest.taskName,
+					runCount: runs.length,
+					maxLines: settingsOf(host, context).maxLinesPerWindow,
+				},
+			};
+		},
+		renderCall: ({ sessionId }, theme) => renderTitle("get_subagent_output", subjectOf(host, sessionId), theme),
+		renderResult: (result, { expanded }, theme) => renderText(result, expanded, theme),
+	};
+}
+
+/** Everything that was said and done in all runs. */
+export function sessionTool(host: Host): ToolDefinition<typeof parameters, SessionDetails> {
+	return {
+		name: "get_subagent_session",
+		label: "Sub-agent session",
+		description: "The whole transcript of a sub-agent session, with tool calls and results.",
+		parameters,
+		async execute(_callId, { sessionId }, _signal, _onUpdate, context) {
+			const { runs, latest } = find(host, sessionId);
+			const told = await Promise.all(runs.map(tellRun));
+			const end = latest.progress.kind === "ended" ? latest.progress : undefined;
+			return {
+				content: [{ type: "text", text: sessionTranscript(told) }],
+				details: {
+					sessionId,
+					status: statusOf(latest),
+					taskName: latest.taskName,
+					messageCount: told.reduce((sum, { messageCount }) => sum + messageCount, 0),
+					exitCode: end?.exitCode ?? null,
+					model: end?.model,
+					runCount: runs.length,
+					maxLines: settingsOf(host, context).maxLinesPerWindow,
+				},
+			};
+		},
+		renderCall: ({ sessionId }, theme) => renderTitle("get_subagent_session", subjectOf(host, sessionId), theme),
+		renderResult: (result, { expanded }, theme) => renderText(result, expanded, theme),
+	};
+}
+
+/** Whose session it is; while the arguments are still coming there may be none. */
+function subjectOf({ store, registry }: Host, sessionId: string | undefined): string {
+	if (sessionId === undefined) return "";
+	const name = registry.get(sessionId)?.preset ?? store.runsOf(sessionId).at(-1)?.taskName;
+	return name === undefined ? sessionId : `${name} (${sessionId})`;
+}
+
+function find(host: Host, sessionId: string): { readonly runs: readonly RunRecord[]; readonly latest: RunRecord } {
+	const background = host.registry.get(sessionId);
+	const runs = background ? [recordOfBackground(background)] : host.store.runsOf(sessionId);
+	const latest = runs.at(-1);
+	if (latest) return { runs, latest };
+	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);
+}
+
+type Rendered = Parameters<NonNullable<ToolDefinition<typeof parameters, OutputDetails>["renderResult"]>>;
+
+function renderText(result: Rendered[0], expanded: boolean, theme: Rendered[2]) {
+	const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+	return renderTruncatedText(text, result.details?.maxLines ?? 15, expanded, theme);
+}

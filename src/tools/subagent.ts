@@ -1,0 +1,84 @@
+import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import type { Finalized } from "../domain/finalized.ts";
+import type { RunResult } from "../domain/state.ts";
+import type { AvailableModel } from "../plan/model.ts";
+import type { RunRequest } from "../plan/run.ts";
+import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";
+import { renderSubagentCall } from "../present/call-view.ts";
+import { presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
+import { renderWindows } from "../present/windows-view.ts";
+import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "./call.ts";
+import type { Host } from "./host.ts";
+import { respellModels } from "./model-parameter.ts";
+import { parseSubagent, type SubagentParameters, subagentParameters } from "./subagent-schema.ts";
+
+/** The session of an agent, and what it handed over; empty for a preset. */
+interface AgentDetails {
+	readonly sessionId?: string;
+	readonly finalized?: Finalized;
+}
+
+/** A single call of an agent says its own, a parallel call those of each of its tasks. */
+export interface SubagentDetails extends CallDetails, AgentDetails {
+	readonly answers?: readonly AgentDetails[];
+}
+
+export function subagentTool(
+	host: Host,
+	models: readonly AvailableModel[],
+): ToolDefinition<ReturnType<typeof subagentParameters>, SubagentDetails> {
+	return {
+		name: "subagent",
+		label: "Sub-agent",
+		description: "Have a task done by a named sub-agent, and get its answer.",
+		parameters: subagentParameters(models),
+		prepareArguments: (args) => respellModels<SubagentParameters>(models, args),
+		async execute(callId, parameters, signal, onUpdate, context) {
+			const call = callOf(host, callId, signal, onUpdate, context);
+			const parsed = parseSubagent(parameters, call.parent);
+			if (!parsed.ok) throw new Error(parsed.error);
+			const rows = await planRows(parsed.value.requests, call);
+			await runRows(rows, call);
+			const { outputLimit } = call.parent.settings;
+			const limits = shareLimit(rows.map(lengthOf), outputLimit);
+			const answers = rows.flatMap((row, at) => answerOf(row, limits[at] ?? outputLimit));
+			const [first] = answers;
+			const [text, details] =
+				parsed.value.form === "parallel"
+					? [presetBlocks(answers), { answers: answers.map(agentDetails) }]
+					: [first?.answer ?? "", first && agentDetails(first)];
+			const result = resultOf(rows, call.parent, text);
+			return { ...result, details: { ...result.details, ...details } };
+		},
+		renderCall: renderSubagentCall,
+		renderResult: renderWindows,
+	};
+}
+
+interface Answer {
+	readonly name: string;
+	readonly status: string;
+	readonly answer: string;
+	readonly request: RunRequest;
+	readonly result: RunResult;
+}
+
+function lengthOf({ state: { phase } }: Row): number {
+	if (phase.kind !== "done") return 0;
+	const { outcome, text } = phase.result;
+	return outcome.kind === "completed" ? outcome.text.length : text.length;
+}
+
+function answerOf({ request, state }: Row, limit: number): Answer[] {
+	if (state.phase.kind !== "done") return [];
+	const { result } = state.phase;
+	const shared = { name: request.label, request, result };
+	return request.family === "agent"
+		? [{ ...shared, status: agentStatusOf(result), answer: agentAnswer(request.sessionId, result, limit) }]
+		: [{ ...shared, status: presetStatusOf(state), answer: presetAnswer(request.runId, result, limit) }];
+}
+
+function agentDetails({ request, result }: Answer): AgentDetails {
+	if (request.family !== "agent") return {};
+	return { sessionId: request.sessionId, ...(result.finalized && { finalized: result.finalized }) };
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const SRC = fileURLToPath(new URL("../src/", import.meta.url));
+
+/** What the files of each folder may import of ours, beside their own folder: a folder, or one file. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+	domain: [],
+	child: ["domain"],
+	definitions: ["domain"],
+	plan: ["domain", "definitions", "settings.ts", "agent-directory.ts"],
+	run: ["domain", "child/protocol.ts", "child/stop-ladder.ts", "child/scripts.ts"],
+	records: ["domain"],
+	present: ["domain"],
+	pane: ["domain", "run", "present"],
+	session: ["domain", "run", "records", "present", "settings.ts", "agent-directory.ts"],
+	tools: [
+		...["domain", "definitions", "plan", "run", "child/protocol.ts", "child/scripts.ts", "records", "present"],
+		...["session", "settings.ts", "agent-directory.ts"],
+	],
+	commands: [
+		...["domain", "definitions", "plan", "run", "child/protocol.ts", "child/scripts.ts", "records", "present"],
+		...["session", "settings.ts", "agent-directory.ts"],
+	],
+	"settings.ts": ["domain", "definitions"],
+	"agent-directory.ts": [],
+	"index.ts": [
+		...["domain", "definitions", "plan", "run", "records", "present", "session", "tools", "commands"],
+		...["settings.ts", "agent-directory.ts", "child/scripts.ts"],
+	],
+};
+
+/** Who may use pi's packages for more than types. How wide a text is on the screen, pi-tui tells all of `present`. */
+const MEASURES_TEXT = /^present\//;
+const KNOWS_PI = [
+	/^index\.ts$/,
+	/^agent-directory\.ts$/,
+	/^(tools|commands|session)\//,
+	/^present\/.*-view\.ts$/,
+	/^definitions\//,
+	/^child\/extension\.ts$/,
+];
+
+interface Import {
+	readonly from: string;
+	readonly specifier: string;
+	readonly typeOnly: boolean;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+const imports = files.flatMap((from) => importsOf(from, readFileSync(join(SRC, from), "utf8")));
+
+function importsOf(from: string, text: string): Import[] {
+	const statements = text.matchAll(/^\s*(?:import|export)\s+(type\s+)?([^"';]*?)\s*from\s+"([^"]+)"/gm);
+	const found = [...statements].map(([, type, names = "", specifier = ""]) => ({
+		from,
+		specifier,
+		typeOnly: type !== undefined || isListOfTypes(names),
+	}));
+	const others = text.matchAll(/(?:^\s*import|\bimport\s*\()\s*"([^"]+)"/gm);
+	return [...found, ...[...others].map(([, specifier = ""]) => ({ from, specifier, typeOnly: false }))];
+}
+
+function isListOfTypes(names: string): boolean {
+	const list = /^\{(.*)\}$/s.exec(names)?.[1];
+	if (list === undefined) return false;
+	return list
+		.split(",")
+		.map((name) => name.trim())
+		.filter((name) => name !== "")
+		.every((name) => name.startsWith("type "));
+}
+
+const placeOf = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : file);
+
+function isAllowed(from: string, to: string): boolean {
+	const place = placeOf(from);
+	if (placeOf(to) === place) return true;
+	return (MAY_IMPORT[place] ?? []).some((allowed) => allowed === to || allowed === placeOf(to));
+}
+
+describe("architecture", () => {
+	test("every import of ours was understood", () => {
+		assert.ok(imports.length > files.length);
+		for (const file of files) {
+			const text = readFileSync(join(SRC, file), "utf8");
+			const written = text.match(/^\s*(?:import|export)\b[^;]*?\bfrom\s+"/gm)?.length ?? 0;
+			assert.equal(imports.filter(({ from }) => from === file).length >= written, true, file);
+		}
+	});
+
+	test("imports between the folders go one way", () => {
+		const wrong = imports
+			.filter(({ specifier }) => specifier.startsWith("."))
+			.map(({ from, specifier }) => ({ from, to: relative(SRC, resolve(SRC, dirname(from), specifier)) }))
+			.filter(({ from, to }) => !isAllowed(from, to))
+			.map(({ from, to }) => `${from} → ${to}`);
+		assert.deepEqual(wrong, []);
+	});
+
+	test("every folder has its place in the order", () => {
+		assert.deepEqual(
+			[...new Set(files.map(placeOf))].filter((place) => MAY_IMPORT[place] === undefined),
+			[],
+		);
+	});
+
+	test("only the edges know pi: all else takes no more than types from its packages", () => {
+		const wrong = imports
+			.filter(({ specifier, typeOnly }) => specifier.startsWith("@earendil-works/") && !typeOnly)
+			.filter(({ from, specifier }) => !(specifier.endsWith("/pi-tui") && MEASURES_TEXT.test(from)))
+			.filter(({ from }) => !KNOWS_PI.some((pattern) => pattern.test(from)))
+			.map(({ from, specifier }) => `${from} → ${specifier}`);
+		assert.deepEqual(wrong, []);
+	});
+
+	test("the programs outside of pi load nothing that has to be installed", () => {
+		const reached = new Set<string>();
+		const packages = new Set<string>();
+		const visit = (file: string) => {
+			if (reached.has(file)) return;
+			reached.add(file);
+			const used = imports.filter(({ from, typeOnly }) => from === file && !typeOnly).map(({ specifier }) => specifier);
+			const [own, others] = [true, false].map((ours) => used.filter((each) => each.startsWith(".") === ours));
+			for (const specifier of own ?? []) visit(relative(SRC, resolve(SRC, dirname(file), specifier)));
+			for (const specifier of others ?? []) packages.add(specifier);
+		};
+		visit("child/supervisor.ts");
+		visit("pane/show.ts");
+		assert.ok(reached.has("domain/state.ts"));
+		assert.deepEqual(
+			[...packages].filter((name) => !name.startsWith("node:")),
+			[],
+		);
+	});
+});

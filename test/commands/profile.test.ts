@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createHome, type Home } from "../rig/home.ts";
+import { type ModelServer, startModelServer } from "../rig/model-server.ts";
+import { runPi } from "../rig/pi.ts";
+import { startPiTerminal } from "../rig/pi-terminal.ts";
+import { terminalMissing } from "../rig/terminal.ts";
+import { type ProfileSession, startProfileSession } from "./profile-dialog.ts";
+
+const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
+
+let server: ModelServer;
+let home: Home;
+let session: ProfileSession | undefined;
+
+beforeEach(async () => {
+	server = await startModelServer();
+	home = createHome(server);
+});
+afterEach(async () => {
+	await session?.end();
+	session = undefined;
+	await server.close();
+	home.dispose();
+});
+
+const globalPath = (name: string) => join(home.agentDir, "agent-profiles", `${name}.md`);
+const projectPath = (name: string) => join(home.project, ".pi", "agent-profiles", `${name}.md`);
+const write = (path: string, lines: readonly string[], body = "") =>
+	home.write(path, `---\n${lines.join("\n")}\n---\n${body}`);
+
+describe("/profile over RPC", () => {
+	test("A146 A147 A153 W38: list, show, their short forms, and what is unknown", async () => {
+		write(
+			globalPath("reviewer"),
+			["name: reviewer", "model: mock/mock-2:high", "apiKey: sk-test-abc123", "tools: read"],
+			"You review.\nWell.",
+		);
+		write(globalPath("bad"), ["name: bad", "model: @"]);
+		session = startProfileSession(home, EXTENSION);
+		const list = await session.command("/profile");
+		assert.deepEqual(list.dialogs, []);
+		const notices = session.run.events.filter(({ message }) => String(message).startsWith("Agent definitions:"));
+		assert.deepEqual(notices.length, 1);
+		assert.match(String(notices[0]?.message), /bad\.md:3: .*\(and 1 more: see \/profile list\)$/);
+		assert.match(
+			list.notice,
+			/^reviewer \[global profile\] · mock\/mock-2:high · "You review\. Well\." · tools: read · own API key\n\nProblems:\n- .*bad\.md:3: /,
+		);
+		for (const text of ["/profile list", "/profile ls", "/profile "])
+			assert.equal((await session.command(text)).notice, list.notice);
+		const shown = await session.command("/profile show reviewer");
+		assert.equal(
+			shown.notice,
+			[
+				"reviewer [global profile]",
+				`file: ${globalPath("reviewer")}`,
+				"model: mock/mock-2:high",
+				"tools: read",
+				"own API key",
+				"apiKey: sk-t****bc123",
+				"",
+				"replaces the system prompt:",
+				"You review.",
+				"Well.",
+			].join("\n"),
+		);
+		assert.equal((await session.command("/profile reviewer")).notice, shown.notice);
+		assert.deepEqual(await session.command("/profile show nobody"), {
+			dialogs: [],
+			notice: 'Unknown profile: "nobody". Available profiles: reviewer',
+			noticeType: "error",
+		});
+		assert.match((await session.command("/profile bad")).notice, /^The profile "bad" cannot be used: .*bad\.md:3/);
+		for (const text of ["/profile show", "/profile show a b", "/profile list x", "/profile create"]) {
+			assert.match((await session.command(text)).notice, /^Usage: \/profile/, text);
+		}
+	});
+
+	test("A107: with none there is one sentence", async () => {
+		session = startProfileSession(home, EXTENSION);
+		assert.equal(
+			(await session.command("/profile list")).notice,
+			"No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/.",
+		);
+	});
+
+	test("A148 A151 A154: ten steps make a profile, which is there at once", async () => {
+		session = startProfileSession(home, EXTENSION);
+		const prompt = 'Line one: "quoted"\n\n--- not the end ---\n# and, more';
+		const created = await session.command("/profile create maker", [
+			[/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`],
+			[/^Provider$/, "mock"],
+			[/^Model$/, "mock-2"],
+			[/^Set a system prompt\?$/, "Yes"],
+			[/^System prompt$/, prompt],
+			[/^Append a text/, "Yes"],
+			[/^Appended to/, "a, b: c\n  d"],
+			[/^Set a thinking level\?$/, "Yes"],
+			[/^Thinking level$/, "max"],
+			[/^Restrict the tools\?$/, "Yes"],
+			[/^Tools$/, "Allowlist: only these tools"],
+			[/^Allowed tools/, "read, grep"],
+			[/^Configure extensions\?$/, "Yes"],
+			[/^Extensions$/, "Disable all extensions"],
+			[/^Configure skills\?$/, "Yes"],
+			[/^Suggested skills/, "one, two"],
+			[/^Pre-loaded skills/, undefined],
+			[/^Save global profile "maker"\?$/, true],
+		]);
+		assert.equal(created.notice, `Saved global profile "maker": ${globalPath("maker")}`);
+		assert.equal(statSync(globalPath("maker")).mode & 0o777, 0o600);
+		const text = readFileSync(globalPath("maker"), "utf8");
+		assert.ok(text.endsWith(`---\n\n${prompt}\n`), text);
+		const review = created.dialogs.at(-1)?.message ?? "";
+		assert.match(
+			review,
+			/model: mock\/mock-2 thinking max\ntools: read, grep\nsuggested skills: one, two\nno extensions/,
+		);
+		const shown = await session.command("/profile maker");
+		assert.ok(shown.notice.includes("a, b: c\n  d"));
+		assert.match(
+			(await session.command("/profile new maker", [[/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`]]))
+				.notice,
+			/"maker" exists: use \/profile edit maker/,
+		);
+		for (const name of ["../x", "a.b", "ä"]) {
+			assert.match((await session.command(`/profile create ${name}`)).notice, /is not a name/);
+		}
+	});
+
+	test("A152 X21: what is cancelled is left out; cancelling the scope or the end saves nothing", async () => {
+		session = startProfileSession(home, EXTENSION);
+		const project = `Project (${join(home.project, ".pi", "agent-profiles")})`;
+		assert.equal(
+			(await session.command("/profile create small", [[/^Scope$/, undefined]])).notice,
+			"Nothing was saved.",
+		);
+		const steps: [RegExp, string | undefined][] = [
+			[/^Scope$/, project],
+			[/^Provider$/, undefined],
+			[/^Model$/, ""],
+			[/^Set a system prompt\?$/, "No"],
+			[/^Append a text/, undefined],
+			[/^Set a thinking level\?$/, "Yes"],
+			[/^Thinking level$/, undefined],
+			[/^Restrict the tools\?$/, "No"],
+			[/^Configure extensions\?$/, undefined],
+			[/^Configure skills\?$/, "No"],
+		];
+		assert.equal(
+			(await session.command("/profile create small", [...steps, [/^Save/, false]])).notice,
+			"Nothing was saved.",
+		);
+		assert.equal(existsSync(projectPath("small")), false);
+		await session.command("/profile create small", [...steps, [/^Save project profile/, true]]);
+		assert.equal(readFileSync(projectPath("small"), "utf8"), "---\nname: small\n---\n");
+	});
+
+	test("A149 X21: editing shows what there is, keeps what is not answered, and removes on No", async () => {
+		write(
+			globalPath("odd-file"),
+			[
+				"# a comment",
+				"name: worker",
+				"provider: mock",
+				"model: mock-1",
+				"denied_tools: [bash]",
+				"apiKey: sk-keep-abc123",
+				"color: red",
+				"suggestedSkills: [s]",
+				"thinkingLevel: low",
+			],
+			"Old prompt.",
+		);
+		session = startProfileSession(home, EXTENSION);
+		const edited = await session.command("/profile edit worker", [
+			[/^Scope$/, `Global (${globalPath("odd-file")})`],
+			[/^Provider \(now: mock; empty keeps it, "No" removes it\)$/, "no"],
+			[/^Model \(now: mock-1/, ""],
+			[/^Set a system prompt\? \(now: set; Escape keeps it/, "Yes"],
+			[/^System prompt$/, "New prompt."],
+			[/^Append a text/, undefined],
+			[/^Set a thinking level\? \(now: low/, "No"],
+			[/^Restrict the tools\? \(now: active tools but bash/, "Yes"],
+			[/^Tools$/, "Blacklist: all tools but these"],
+			[/^Excluded tools/, "bash, edit"],
+			[/^Configure extensions\?$/, undefined],
+			[/^Remove the skill settings \(suggested skills: s\)\?$/, "Yes"],
+			[/^Save global profile "worker"\?$/, true],
+		]);
+		assert.equal(edited.dialogs.find(({ title }) => title.startsWith("Provider"))?.placeholder, "mock");
+		assert.equal(edited.dialogs.find(({ method }) => method === "editor")?.prefill, "Old prompt.");
+		assert.equal(edited.dialogs.find(({ title }) => title.startsWith("Excluded"))?.placeholder, "bash");
+		assert.match(edited.dialogs.at(-1)?.message ?? "", /apiKey: sk-k\*\*\*\*bc123/);
+		assert.equal(
+			readFileSync(globalPath("odd-file"), "utf8"),
+			"---\n# a comment\nname: worker\nmodel: mock-1\ndenied_tools:\n  - bash\n  - edit\napiKey: sk-keep-abc123\ncolor: red\n---\n\nNew prompt.\n",
+		);
+		const untouched = readFileSync(globalPath("odd-file"), "utf8");
+		const kept = await session.command("/profile edit worker", [
+			[/^Scope$/, `Global (${globalPath("odd-file")})`],
+			...[
+				"Provider",
+				"Model",
+				"Set a system prompt",
+				"Append",
+				"Set a thinking",
+				"Restrict",
+				"Configure ext",
+				"Configure skills",
+			].map((title): [RegExp, undefined] => [new RegExp(`^${title}`), undefined]),
+			[/^Save/, true],
+		]);
+		assert.match(kept.notice, /^Saved global profile/);
+		assert.equal(readFileSync(globalPath("odd-file"), "utf8"), untouched);
+		const cancelled = await session.command("/profile edit worker", [[/^Scope$/, undefined]]);
+		assert.equal(cancelled.notice, "Nothing was saved.");
+	});
+
+	test("A150 W22 X21: delete asks, acts on the scope that counts, goes by the name in the file, and says so", async () => {
+		write(globalPath("one"), ["name: twin"]);
+		write(projectPath("two"), ["name: twin"]);
+		session = startProfileSession(home, EXTENSION);
+		const declined = await session.command("/profile rm twin", [
+			[/^Delete the project profile, hides a global one "twin"\?$/, false],
+		]);
+		assert.equal(declined.notice, "Nothing was deleted.");
+		const deleted = await session.command("/profile delete twin", [[/^Delete the project profile/, true]]);
+		assert.equal(
+			deleted.notice,
+			`Deleted the project profile "twin": ${projectPath("two")}. The global profile "twin" counts now`,
+		);
+		assert.deepEqual([existsSync(projectPath("two")), existsSync(globalPath("one"))], [false, true]);
+		await session.command("/profile remove twin", [[/^Delete the global profile "twin"\?$/, true]]);
+		assert.equal(
+			(await session.command("/profile twin")).notice,
+			'Unknown profile: "twin". Available profiles: (none)',
+		);
+	});
+});
+
+test("/profile without a screen answers in text, and asks nothing", async () => {
+	write(globalPath("reviewer"), ["name: reviewer"], "You review.");
+	const print = await runPi(home, { mode: "text", extension: EXTENSION, prompt: "/profile list" }).done;
+	assert.equal(print.stderr, 'reviewer [global profile] · the session\'s model · "You review."\n');
+	const json = await runPi(home, { extension: EXTENSION, prompt: "/profile delete reviewer" }).done;
+	assert.deepEqual(json.stray, []);
+	assert.equal(
+		json.stderr,
+		`This needs somebody to answer; without a terminal, change the file: ${globalPath("reviewer")}\n`,
+	);
+	assert.ok(existsSync(globalPath("reviewer")));
+	assert.deepEqual(server.requests, []);
+});
+
+test("A148 in a real terminal, with argument completion", { skip: terminalMissing() ?? false }, async (t) => {
+	write(globalPath("reviewer"), ["name: reviewer", "model: mock-2"], "You review.");
+	const terminal = await startPiTerminal(home, { extension: EXTENSION, columns: 120, rows: 40 });
+	t.after(() => terminal.dispose());
+	await terminal.type("/profile show rev");
+	await terminal.waitFor(/→ reviewer/);
+	await terminal.sendKeys("Tab");
+	await terminal.waitFor("/profile show reviewer");
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor(/reviewer \[global profile\][\s\S]*You review\./);
+
+	await terminal.type("/profile create typed");
+	await terminal.sendKeys("Escape", "Enter");
+	await terminal.waitFor(/Scope[\s\S]*Global/);
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor("Provider");
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor("Model");
+	await terminal.type("mock-2");
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor("Set a system prompt?");
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor("System prompt");
+	await terminal.type("Typed in a terminal.");
+	await terminal.sendKeys("Enter");
+	for (const question of [
+		"Append a text",
+		"Set a thinking level?",
+		"Restrict the tools?",
+		"Configure extensions?",
+		"Configure skills?",
+	]) {
+		await terminal.waitFor(question);
+		await terminal.sendKeys("Escape");
+	}
+	await terminal.waitFor('Save global profile "typed"?');
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor('Saved global profile "typed"');
+	assert.equal(
+		readFileSync(globalPath("typed"), "utf8"),
+		"---\nname: typed\nmodel: mock-2\n---\n\nTyped in a terminal.\n",
+	);
+});

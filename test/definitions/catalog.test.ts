@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { type Catalog, describeDiagnostic } from "../../src/definitions/catalog.ts";
+import { callable, contradictionAmong, findDefinition, namesakes } from "../../src/definitions/lookup.ts";
+import type { AgentDefinition, DefinitionKind } from "../../src/domain/definition.ts";
+import { createLibraryYard, type LibraryYard, markdown } from "./library-yard.ts";
+
+let yard: LibraryYard;
+beforeEach(() => {
+	yard = createLibraryYard();
+});
+afterEach(() => yard.dispose());
+
+function found(catalog: Catalog, word: DefinitionKind, name: string): AgentDefinition {
+	const result = findDefinition(catalog, word, name);
+	assert.ok(result.ok, JSON.stringify(result));
+	return result.value;
+}
+const failure = (catalog: Catalog, word: DefinitionKind, name: string): string => {
+	const result = findDefinition(catalog, word, name);
+	assert.ok(!result.ok);
+	return result.error.message;
+};
+const problems = (catalog: Catalog): string[] =>
+	catalog.diagnostics.map((each) => describeDiagnostic(each).replaceAll(yard.root, "~"));
+
+describe("X3: where definitions are found", () => {
+	test("A141 B13 B14: each kind has its global and its project directory", () => {
+		yard.write("agent/agent-profiles/a.md", markdown("a"));
+		yard.write("agent/subagents/b.md", markdown("b"));
+		yard.write("agent/prompts/c.md", markdown("c"));
+		yard.write("project/.pi/agent-profiles/d.md", markdown("d"));
+		yard.write("project/.pi/subagents/e.md", markdown("e"));
+		yard.write("project/.pi/prompts/f.md", markdown("f"));
+		yard.write("project/prompts/g.md", markdown("g"));
+		const catalog = yard.load({ flag: "approve" });
+		const origins = callable(catalog, "profile").map(({ name, origin }) => `${name} ${origin.scope} ${origin.kind}`);
+		assert.deepEqual(origins, [
+			"a global profile",
+			"b global preset",
+			"c global agent",
+			"d project profile",
+			"e project preset",
+			"f project agent",
+			"g project agent",
+		]);
+		assert.deepEqual(catalog.diagnostics, []);
+	});
+
+	test("each word looks in its own kind first, then in the others in the order of the table", () => {
+		for (const [directory, body] of [
+			["agent-profiles", "p"],
+			["subagents", "s"],
+			["prompts", "a"],
+		]) {
+			yard.write(`agent/${directory}/x.md`, `---\nname: x\ndescription: d\n---\n${body}`);
+		}
+		yard.write("agent/subagents/y.md", markdown("y"));
+		yard.write("agent/prompts/y.md", markdown("y"));
+		yard.write("agent/agent-profiles/z.md", markdown("z"));
+		yard.write("agent/subagents/z.md", markdown("z"));
+		const catalog = yard.load();
+		assert.deepEqual(
+			(["profile", "preset", "agent"] as const).map((word) => found(catalog, word, "x").body),
+			["p", "s", "a"],
+		);
+		assert.equal(found(catalog, "profile", "y").origin.kind, "preset");
+		assert.equal(found(catalog, "agent", "z").origin.kind, "profile");
+		assert.deepEqual(
+			namesakes(catalog, found(catalog, "profile", "x")).map(({ origin }) => origin.kind),
+			["preset", "agent"],
+		);
+	});
+
+	test("B15 A141: a project's definition takes the place of the global one of its kind, and says so", () => {
+		yard.write("agent/agent-profiles/x.md", markdown("x", "model: global"));
+		yard.write("project/.pi/agent-profiles/other-name.md", markdown("x", "model: project"));
+		yard.write("agent/agent-profiles/y.md", markdown("y"));
+		const catalog = yard.load();
+		const { model, origin } = found(catalog, "profile", "x");
+		assert.equal(model.name, "project");
+		assert.deepEqual([origin.scope, origin.shadows], ["project", true]);
+		assert.equal(found(catalog, "profile", "y").origin.shadows, false);
+	});
+
+	test("B14: the nearest ancestor counts, and only that one", () => {
+		yard.write("project/.pi/agent-profiles/far.md", markdown("far"));
+		yard.write("project/sub/.pi/agent-profiles/near.md", markdown("near"));
+		const cwd = join(yard.project, "sub", "deep");
+		mkdirSync(cwd);
+		assert.deepEqual(
+			callable(yard.load({ cwd }), "profile").map(({ name }) => name),
+			["near"],
+		);
+	});
+
+	test("B25 W25: a directory that holds only runs hides no presets", () => {
+		yard.write("project/.pi/subagents/x.md", markdown("x"));
+		yard.write("project/sub/.pi/subagents/runs/20200101-000000-00000000/meta.json", "{}");
+		const cwd = join(yard.project, "sub");
+		assert.equal(found(yard.load({ cwd }), "preset", "x").origin.base, yard.project);
+	});
+
+	test("the walk up stops before the home directory", () => {
+		yard.write(".pi/agent-profiles/home.md", markdown("home"));
+		assert.deepEqual(callable(yard.load(), "profile"), []);
+	});
+
+	test("B24 B23 B22: other files, sub-directories and other directories hold no definitions, and none is bundled", () => {
+		assert.deepEqual(callable(yard.load(), "profile"), []);
+		yard.wait(5_000);
+		yard.write("agent/subagents/README.txt", markdown("a"));
+		yard.write("agent/subagents/runs/b.md", markdown("b"));
+		yard.write("agent/subagents/.hidden.md", markdown("c"));
+		yard.write("agent/subagents/notes.md", "# only notes");
+		yard.write("project/.pi/agents/d.md", markdown("d"));
+		mkdirSync(join(yard.agentDirectory, "subagents", "dir.md"));
+		const catalog = yard.load();
+		assert.deepEqual(callable(catalog, "profile"), []);
+		assert.deepEqual(problems(catalog), ["~/agent/subagents/dir.md: is not a file"]);
+	});
+
+	test("W30: prompt templates of pi are left alone, also broken ones", () => {
+		yard.write("agent/prompts/review.md", "---\ndescription: Use when: you like\n---\nreview $1");
+		yard.write("agent/prompts/plain.md", "no frontmatter");
+		const catalog = yard.load();
+		assert.deepEqual([callable(catalog, "agent"), catalog.diagnostics], [[], []]);
+	});
+
+	test("A144: a change is seen after five seconds, or at once when the cache is dropped", () => {
+		assert.equal(callable(yard.load(), "profile").length, 0);
+		const path = yard.write("agent/agent-profiles/x.md", markdown("x"));
+		yard.wait(4_999);
+		assert.equal(callable(yard.load(), "profile").length, 0);
+		yard.wait(1);
+		assert.equal(callable(yard.load(), "profile").length, 1);
+		rmSync(path);
+		assert.equal(callable(yard.load(), "profile").length, 1);
+		const elsewhere = join(yard.root, "elsewhere");
+		mkdirSync(elsewhere);
+		assert.equal(callable(yard.load({ cwd: elsewhere }), "profile").length, 0);
+		yard.library.invalidate();
+		assert.equal(callable(yard.load(), "profile").length, 0);
+	});
+});
+
+describe("what cannot be used", () => {
+	test("A28 A29 X24: an unknown name is told with all that there are", () => {
+		assert.equal(failure(yard.load(), "profile", "x"), 'Unknown profile: "x". Available profiles: (none)');
+		yard.library.invalidate();
+		yard.write("agent/agent-profiles/b.md", markdown("b"));
+		yard.write("agent/subagents/a.md", markdown("a"));
+		const catalog = yard.load();
+		assert.equal(failure(catalog, "profile", "x"), 'Unknown profile: "x". Available profiles: a, b');
+		assert.equal(failure(catalog, "preset", "x"), 'Unknown preset: "x". Available presets: a, b');
+		assert.equal(failure(catalog, "agent", "X"), 'Unknown agent: "X". Available agents: a, b');
+	});
+
+	test("one broken file breaks no other, and is a diagnostic with file and line", () => {
+		yard.write("agent/agent-profiles/good.md", markdown("good"));
+		yard.write("agent/agent-profiles/bad.md", "---\nname: bad\ndescription: Use when: x\n---\n");
+		yard.write("agent/agent-profiles/worse.md", markdown("worse", "thinkingLevel: much"));
+		const catalog = yard.load();
+		assert.deepEqual(
+			callable(catalog, "profile").map(({ name }) => name),
+			["good"],
+		);
+		assert.deepEqual(problems(catalog), [
+			"~/agent/agent-profiles/bad.md:3: Nested mappings are not allowed in compact mappings (put quotes around the value)",
+			"~/agent/agent-profiles/worse.md:4: thinkingLevel must be one of off, minimal, low, medium, high, xhigh, max",
+		]);
+	});
+
+	test("a broken file keeps its name: no other definition is taken for it", () => {
+		yard.write("agent/agent-profiles/x.md", markdown("x"));
+		yard.write("project/.pi/agent-profiles/x.md", "---\nname: x\nmodel: @\n---\n");
+		assert.match(failure(yard.load(), "profile", "x"), /^The profile "x" cannot be used: .*project.*x\.md:3: /);
+	});
+
+	test("but a file of another name that says it is x, is x", () => {
+		yard.write("agent/agent-profiles/a.md", markdown("x"));
+		yard.write("agent/agent-profiles/x.md", "---\nmodel: @\n---\n");
+		assert.equal(found(yard.load(), "profile", "x").name, "x");
+	});
+
+	test("of two files with one name the first counts, and the second is told", () => {
+		yard.write("agent/agent-profiles/a.md", markdown("x", "model: first"));
+		yard.write("agent/agent-profiles/b.md", markdown("x", "model: second"));
+		const catalog = yard.load();
+		assert.equal(found(catalog, "profile", "x").model.name, "first");
+		assert.deepEqual(problems(catalog), [
+			'~/agent/agent-profiles/b.md: the name "x" is taken by ~/agent/agent-profiles/a.md',
+		]);
+	});
+
+	test("A30 A37: a contradiction is told as such, so that the whole call can be refused", () => {
+		yard.write("agent/agent-profiles/x.md", markdown("x", "tools: read", "excludeTools: bash"));
+		yard.write("agent/agent-profiles/y.md", markdown("y"));
+		const catalog = yard.load();
+		assert.match(contradictionAmong(catalog, "profile", ["y", undefined, "x"]) ?? "", /^Profile "x" has both "tools"/);
+		assert.equal(contradictionAmong(catalog, "profile", ["y", "nobody", undefined]), undefined);
+	});
+
+	test("a literal key that others can read is told, a reference or a private file is not", () => {
+		yard.write("agent/agent-profiles/open.md", markdown("open", "apiKey: sk-open-123456"), 0o644);
+		yard.write("agent/agent-profiles/closed.md", markdown("closed", "apiKey: sk-closed-123456"), 0o600);
+		yard.write("agent/agent-profiles/ref.md", markdown("ref", "apiKey: $SOME_KEY"), 0o644);
+		yard.write("agent/agent-profiles/cmd.md", markdown("cmd", 'apiKey: "!cat key"'), 0o644);
+		const catalog = yard.load();
+		assert.deepEqual(problems(catalog), [
+			"~/agent/agent-profiles/open.md: holds an API key and can be read by others: chmod 600",
+		]);
+		assert.equal(found(catalog, "profile", "open").apiKey, "sk-open-123456");
+		assert.ok(!JSON.stringify(catalog.diagnostics).includes("sk-open"));
+	});
+});
+
+describe("X29: links", () => {
+	beforeEach(() => {
+		yard.write("outside/x.md", markdown("x"));
+	});
+
+	test("in a project no file may be a link that leaves it", () => {
+		mkdirSync(join(yard.project, ".pi", "agent-profiles"), { recursive: true });
+		symlinkSync(join(yard.root, "outside", "x.md"), join(yard.project, ".pi/agent-profiles/x.md"));
+		yard.write("project/definitions/y.md", markdown("y"));
+		symlinkSync("../../definitions/y.md", join(yard.project, ".pi/agent-profiles/y.md"));
+		const catalog = yard.load();
+		assert.deepEqual(
+			callable(catalog, "profile").map(({ name }) => name),
+			["y"],
+		);
+		assert.deepEqual(problems(catalog), ["~/project/.pi/agent-profiles/x.md: is a link that leaves the project"]);
+	});
+
+	test("nor may its directories be", () => {
+		mkdirSync(join(yard.project, ".pi"));
+		symlinkSync(join(yard.root, "outside"), join(yard.project, ".pi/agent-profiles"));
+		symlinkSync(join(yard.root, "outside"), join(yard.project, ".pi/subagents"));
+		const catalog = yard.load();
+		assert.deepEqual(callable(catalog, "profile"), []);
+		assert.deepEqual(problems(catalog), [
+			"~/project/.pi/agent-profiles: is a link that leaves the project",
+			"~/project/.pi/subagents: is a link that leaves the project",
+		]);
+	});
+
+	test("the global ones are followed, and a link that leads in a circle or nowhere is a diagnostic", () => {
+		mkdirSync(join(yard.agentDirectory, "agent-profiles"));
+		symlinkSync(join(yard.root, "outside", "x.md"), join(yard.agentDirectory, "agent-profiles/x.md"));
+		symlinkSync("loop.md", join(yard.agentDirectory, "agent-profiles/loop.md"));
+		symlinkSync("nowhere", join(yard.agentDirectory, "agent-profiles/void.md"));
+		const catalog = yard.load();
+		assert.deepEqual(
+			callable(catalog, "profile").map(({ name }) => name),
+			["x"],
+		);
+		assert.deepEqual(problems(catalog), [
+			"~/agent/agent-profiles/loop.md: is a link that leads in a circle",
+			"~/agent/agent-profiles/void.md: leads nowhere",
+		]);
+	});
+});
+
+describe("X12: trust is decided for the directory that holds the definition", () => {
+	test("case 1: pi refused the project's resources, so its definitions are ignored, and a notice says so", () => {
+		yard.write("project/.pi/settings.json", "{}");
+		yard.write("project/.pi/agent-profiles/x.md", markdown("x"));
+		yard.write("agent/agent-profiles/x.md", markdown("x", "model: global"));
+		const catalog = yard.load({ isProjectTrusted: false });
+		assert.equal(found(catalog, "profile", "x").model.name, "global");
+		assert.deepEqual(problems(catalog), [
+			"~/project/.pi/agent-profiles: 1 definition is ignored, because this project is not trusted (trust it with /trust, or start pi with --approve)",
+		]);
+	});
+
+	test("case 1: a stored no counts for a project that pi did not have to ask about, and for its sub-directories", () => {
+		yard.write("project/.pi/subagents/x.md", markdown("x"));
+		yard.write("agent/trust.json", JSON.stringify({ [yard.project]: false }));
+		const cwd = join(yard.project, "sub");
+		mkdirSync(cwd);
+		for (const context of [{}, { cwd }]) {
+			const catalog = yard.load(context);
+			assert.deepEqual(callable(catalog, "preset"), []);
+			assert.equal(catalog.diagnostics.length, 1);
+		}
+	});
+
+	test("case 2: somebody said yes", () => {
+		yard.write("project/.pi/agent-profiles/x.md", markdown("x", "extraArgs: --verbose"));
+		const trustIn = (context: Parameters<LibraryYard["load"]>[0]) =>
+			found(yard.load(context), "profile", "x").origin.trust;
+		assert.equal(trustIn({ flag: "approve" }), "trusted");
+		assert.equal(trustIn({ trustsByDefault: true }), "trusted");
+		yard.write("agent/trust.json", JSON.stringify({ [yard.project]: true }));
+		yard.library.invalidate();
+		assert.equal(trustIn({}), "trusted");
+	});
+
+	test("case 3: there was nothing to ask about: the definition counts, and knows that nobody decided", () => {
+		yard.write("project/.pi/agent-profiles/x.md", markdown("x"));
+		assert.equal(found(yard.load(), "profile", "x").origin.trust, "unasked");
+	});
+
+	test("a directory of another user is left out", {
+		skip: process.getuid?.() === 0 ? false : "needs root",
+	}, async () => {
+		const { chownSync } = await import("node:fs");
+		yard.write("project/.pi/agent-profiles/x.md", markdown("x"));
+		chmodSync(yard.project, 0o777);
+		chownSync(join(yard.project, ".pi/agent-profiles"), 12_345, 12_345);
+		const catalog = yard.load();
+		assert.deepEqual(callable(catalog, "profile"), []);
+		assert.deepEqual(problems(catalog), ["~/project/.pi/agent-profiles: belongs to another user"]);
+	});
+});

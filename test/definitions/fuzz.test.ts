@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import fc from "fast-check";
+import { type Catalog, describeDiagnostic } from "../../src/definitions/catalog.ts";
+import { callable } from "../../src/definitions/lookup.ts";
+import { parseDefinition } from "../../src/definitions/parse.ts";
+import { DEFINITION_KINDS } from "../../src/domain/definition.ts";
+import { createLibraryYard, type LibraryYard, markdown } from "./library-yard.ts";
+
+let yard: LibraryYard;
+beforeEach(() => {
+	yard = createLibraryYard();
+});
+afterEach(() => yard.dispose());
+
+const names = (catalog: Catalog) => callable(catalog, "profile").map(({ name }) => name);
+
+describe("the loader never throws", () => {
+	test("whatever a file's text is", () => {
+		const yaml = fc.array(
+			fc.oneof(
+				fc.constantFrom(
+					"name: x",
+					"description: y",
+					"tools: [a",
+					"tools:",
+					"  - b",
+					"model: &a b",
+					"c: *a",
+					"? k",
+					"!!js x",
+					"<<: *a",
+					"{",
+					"]",
+					"---",
+					"...",
+					"\t",
+					"'",
+					'"',
+					"| ",
+					"%YAML 1.1",
+				),
+				fc.string({ maxLength: 40 }),
+			),
+			{ maxLength: 12 },
+		);
+		const texts = fc.oneof(
+			fc.string({ unit: "binary" }),
+			yaml.map((lines) => `---\n${lines.join("\n")}\n---\nbody`),
+			fc.json().map((json) => `---\n${json}\n---\n`),
+		);
+		fc.assert(
+			fc.property(texts, fc.constantFrom(...DEFINITION_KINDS), (text, kind) => {
+				const parsed = parseDefinition(text, kind);
+				if (parsed.kind === "definition") assert.match(parsed.definition.name, /^[a-zA-Z0-9_-]+$/);
+			}),
+			{ numRuns: 2_000 },
+		);
+	});
+
+	test("random bytes, of any length, beside a good file", () => {
+		yard.write("agent/agent-profiles/good.md", markdown("good"));
+		fc.assert(
+			fc.property(fc.uint8Array({ maxLength: 4_096 }), fc.boolean(), (bytes, framed) => {
+				const frame = framed ? [Buffer.from("---\nname: x\n"), bytes, Buffer.from("\n---\n")] : [bytes];
+				yard.write("agent/agent-profiles/random.md", Buffer.concat(frame));
+				yard.library.invalidate();
+				assert.ok(names(yard.load()).includes("good"));
+			}),
+			{ numRuns: 100 },
+		);
+	});
+
+	test("deep and hostile YAML costs little", () => {
+		const hostile = [
+			"[".repeat(30_000),
+			"{a: ".repeat(7_000),
+			'"'.repeat(30_000),
+			"&a ".repeat(10_000),
+			"- ".repeat(15_000),
+			`${"a: &x [1]\n".repeat(1)}${Array.from(
+				{ length: 12 },
+				(_, at) => `b${at}: &b${at} [${`*b${at - 1},`.repeat(9)}]`,
+			)
+				.join("\n")
+				.replaceAll("*b-1", "*x")}`,
+		];
+		yard.write("agent/agent-profiles/good.md", markdown("good"));
+		for (const [at, yaml] of hostile.entries())
+			yard.write(`agent/agent-profiles/h${at}.md`, `---\nname: h${at}\nx: ${yaml}\n---\n`);
+		const started = performance.now();
+		const catalog = yard.load();
+		assert.ok(names(catalog).includes("good"));
+		assert.ok(performance.now() - started < 10_000);
+		assert.ok(catalog.diagnostics.length >= 5, catalog.diagnostics.map(describeDiagnostic).join("\n"));
+	});
+
+	test("what is larger than 1 MB is a diagnostic, not read", () => {
+		yard.write("agent/agent-profiles/big.md", markdown("big") + "x".repeat(10 * 1024 * 1024));
+		yard.write("agent/agent-profiles/body.md", markdown("body") + "x".repeat(900 * 1024));
+		yard.write("agent/agent-profiles/head.md", `---\nname: head\nx: "${"y".repeat(40 * 1024)}"\n---\n`);
+		const catalog = yard.load();
+		assert.deepEqual(names(catalog), ["body"]);
+		assert.deepEqual(
+			catalog.diagnostics.map(({ message }) => message),
+			["is larger than 1024 KB", "the frontmatter is longer than 32 KB"],
+		);
+	});
+
+	test("fifos, devices and sockets are neither opened nor waited for", () => {
+		const directory = join(yard.agentDirectory, "agent-profiles");
+		mkdirSync(directory);
+		execFileSync("mkfifo", [join(directory, "fifo.md")]);
+		symlinkSync("/dev/zero", join(directory, "zero.md"));
+		yard.write("agent/agent-profiles/good.md", markdown("good"));
+		const catalog = yard.load();
+		assert.deepEqual(names(catalog), ["good"]);
+		assert.deepEqual(
+			catalog.diagnostics.map(({ message }) => message),
+			["is not a file", "is not a file"],
+		);
+	});
+
+	test("a directory that is a file, or may not be read, holds nothing", () => {
+		yard.write("agent/agent-profiles", "not a directory");
+		yard.write("project/.pi", "neither");
+		assert.deepEqual(yard.load().diagnostics, []);
+	});
+});
+
+describe("X29: nothing outside of a project is ever read through its directories", () => {
+	test("whatever links there are, a definition is loaded only if its file lies inside", () => {
+		yard.write("outside/secret.md", markdown("secret"));
+		yard.write("project/inside/fine.md", markdown("fine"));
+		const target = fc.constantFrom(
+			"../../../outside/secret.md",
+			"../../../outside",
+			"../../inside/fine.md",
+			"loop.md",
+			"a.md",
+			"b.md",
+			"/etc/passwd",
+			"/proc/self/environ",
+			"..",
+			"../../..",
+			".",
+		);
+		fc.assert(
+			fc.property(fc.array(target, { maxLength: 4 }), fc.nat(1_000_000), (targets, unique) => {
+				const project = `project-${unique}`;
+				const directory = join(yard.root, project, ".pi", "agent-profiles");
+				mkdirSync(directory, { recursive: true });
+				mkdirSync(join(yard.root, project, "inside"), { recursive: true });
+				writeFileSync(join(yard.root, project, "inside", "fine.md"), markdown("fine"));
+				for (const [at, path] of targets.entries()) {
+					try {
+						symlinkSync(path, join(directory, `${"abcd"[at]}.md`));
+					} catch {
+						// the same number came twice
+					}
+				}
+				const loaded = names(yard.load({ cwd: join(yard.root, project) }));
+				assert.deepEqual(
+					loaded.filter((name) => name !== "fine"),
+					[],
+				);
+			}),
+			{ numRuns: 100 },
+		);
+	});
+});

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Parsed, parseDefinition } from "../../src/definitions/parse.ts";
+import type { AgentDefinition, DefinitionKind } from "../../src/domain/definition.ts";
+
+const parse = (lines: readonly string[], body = "", kind: DefinitionKind = "profile"): Parsed =>
+	parseDefinition(`---\n${lines.join("\n")}\n---\n${body}`, kind);
+
+function definition(
+	lines: readonly string[],
+	body = "",
+	kind: DefinitionKind = "profile",
+): Omit<AgentDefinition, "origin"> {
+	const parsed = parse(["name: x", ...lines], body, kind);
+	assert.ok(parsed.kind === "definition", JSON.stringify(parsed));
+	return parsed.definition;
+}
+
+function rejection(lines: readonly string[], kind: DefinitionKind = "profile"): Extract<Parsed, { kind: "rejected" }> {
+	const parsed = parse(["name: x", "description: d", ...lines], "", kind);
+	assert.ok(parsed.kind === "rejected", JSON.stringify(parsed));
+	return parsed;
+}
+
+describe("a definition's file", () => {
+	test("A122: the name alone is enough, and says nothing about anything else", () => {
+		assert.deepEqual(definition([]), {
+			name: "x",
+			description: "",
+			model: { provider: undefined, name: undefined, thinking: undefined },
+			body: "",
+			addition: "",
+			tools: { kind: "inherit" },
+			skills: { kind: "inherit" },
+			extensions: { discover: true, paths: [] },
+			contextFiles: "inherit",
+			apiKey: undefined,
+			extraArgs: [],
+			timeoutSeconds: undefined,
+		});
+	});
+
+	test("X4: every field is read", () => {
+		const read = definition(
+			[
+				"description: looks at code",
+				"provider: anthropic",
+				"model: claude-sonnet-4-5",
+				"thinkingLevel: max",
+				"tools: read, bash,grep",
+				"extensions: [/a.ts, /b.ts]",
+				"noExtensions: true",
+				"suggestedSkills: one",
+				"loadSkills: [two, three]",
+				"noContextFiles: yes",
+				'appendSystemPrompt: "be kind"',
+				"apiKey: sk-test-abc123",
+				"extraArgs: --verbose",
+				"timeout: 90",
+			],
+			"\n  You review.\n\n",
+		);
+		assert.deepEqual(read, {
+			name: "x",
+			description: "looks at code",
+			model: { provider: "anthropic", name: "claude-sonnet-4-5", thinking: "max" },
+			body: "You review.",
+			addition: "be kind",
+			tools: { kind: "allow", names: ["read", "bash", "grep"] },
+			skills: { kind: "named", suggested: ["one"], loaded: ["two", "three"] },
+			extensions: { discover: false, paths: ["/a.ts", "/b.ts"] },
+			contextFiles: "none",
+			apiKey: "sk-test-abc123",
+			extraArgs: ["--verbose"],
+			timeoutSeconds: 90,
+		});
+	});
+
+	test("A123: a name has only letters, digits, - and _, and its case counts", () => {
+		for (const name of ["Code_Reviewer-2", "__proto__", "0", "-"]) {
+			const parsed = parse([`name: "${name}"`]);
+			assert.equal(parsed.kind === "definition" && parsed.definition.name, name);
+		}
+		for (const name of ["../x", "a b", "a.b", "a/b", "ä", "a\\\\b", "x\\0"]) {
+			assert.equal(parse([`name: "${name}"`]).kind, "broken", name);
+		}
+	});
+
+	test("A122 B17 X3: what has no name is none; a preset needs a description, a file among prompts both", () => {
+		assert.equal(parse(["model: a"]).kind, "broken");
+		assert.equal(parse(["name: x"], "", "preset").kind, "broken");
+		assert.equal(parse(["name: x"], "", "agent").kind, "other");
+		assert.equal(parse(["description: x"], "", "agent").kind, "other");
+		assert.equal(parse(["name: x", "description: y"], "", "agent").kind, "definition");
+		assert.equal(parseDefinition("just a text", "profile").kind, "other");
+	});
+
+	test("A127: lists are strings with commas or YAML lists, whose items keep their commas", () => {
+		assert.deepEqual(definition(["extraArgs: --a , ,--b"]).extraArgs, ["--a", "--b"]);
+		assert.deepEqual(definition(["extraArgs:", "  - a,b", '  - " c "']).extraArgs, ["a,b", " c "]);
+	});
+
+	test("A128: booleans may be written as words", () => {
+		for (const word of ["true", "True", '"true"', "yes", "ON"]) {
+			assert.deepEqual(definition([`noTools: ${word}`]).tools, { kind: "none" }, word);
+		}
+		for (const word of ["false", '"no"', "off", ""]) {
+			assert.deepEqual(definition([`noTools: ${word}`]).tools, { kind: "inherit" }, word);
+		}
+	});
+
+	test("CRLF and a byte order mark change nothing", () => {
+		const parsed = parseDefinition("\uFEFF---\r\nname: x\r\ntools: read\r\n---\r\nfirst\r\nsecond\r\n", "profile");
+		assert.ok(parsed.kind === "definition");
+		assert.equal(parsed.definition.body, "first\nsecond");
+		assert.deepEqual(parsed.definition.tools, { kind: "allow", names: ["read"] });
+	});
+});
+
+describe("X4: six fields are one tool policy", () => {
+	test("A130: noTools wins without a word", () => {
+		assert.deepEqual(definition(["noTools: true", "tools: read", "excludeTools: bash"]).tools, { kind: "none" });
+	});
+
+	test("C3: approved_tools and allowed_tools are whitelists", () => {
+		for (const field of ["tools", "approved_tools", "allowed_tools"]) {
+			assert.deepEqual(definition([`${field}: [read]`]).tools, { kind: "allow", names: ["read"] });
+		}
+	});
+
+	test("C4 A38: denied_tools counts from the active tools, excludeTools from all", () => {
+		assert.deepEqual(definition(["denied_tools: [bash]"]).tools, { kind: "deny", names: ["bash"], from: "active" });
+		assert.deepEqual(definition(["excludeTools: bash"]).tools, { kind: "deny", names: ["bash"], from: "all" });
+	});
+
+	test("A37 C5: a whitelist and a blacklist together are refused in these words", () => {
+		assert.deepEqual(rejection(["tools: read", "excludeTools: bash"]), {
+			kind: "rejected",
+			name: "x",
+			problems: [
+				{
+					line: 5,
+					message:
+						'Profile "x" has both "tools" (allowlist) and "excludeTools" (blacklist) set. These are mutually exclusive — choose one or the other.',
+				},
+			],
+			contradictory: true,
+		});
+		const agent = rejection(["approved_tools: [read]", "denied_tools: [bash]"], "agent");
+		assert.match(
+			agent.problems[0]?.message ?? "",
+			/^Agent "x" has both "approved_tools" \(allowlist\) and "denied_tools"/,
+		);
+	});
+
+	test("two fields of the same sense, and an empty whitelist, are refused", () => {
+		assert.equal(rejection(["tools: read", "approved_tools: bash"]).contradictory, true);
+		assert.equal(rejection(["excludeTools: read", "denied_tools: bash"]).contradictory, true);
+		assert.match(rejection(["tools: []"]).problems[0]?.message ?? "", /empty "tools"/);
+	});
+
+	test("A30 A31: named skills and noSkills together are refused in these words", () => {
+		assert.equal(
+			rejection(["suggestedSkills: a", "noSkills: true"]).problems[0]?.message,
+			'Profile "x" has both "suggestedSkills" and "noSkills" set. These are mutually exclusive — --no-skills would override --skill flags.',
+		);
+		assert.equal(
+			rejection(["loadSkills: a", "noSkills: true"]).problems[0]?.message,
+			'Profile "x" has both "loadSkills" and "noSkills" set. These are mutually exclusive — --no-skills disables skill discovery.',
+		);
+	});
+});
+
+describe("a mistake names its line", () => {
+	const broken = (lines: readonly string[]) => {
+		const parsed = parse(lines);
+		assert.ok(parsed.kind === "broken", JSON.stringify(parsed));
+		return parsed.problem;
+	};
+
+	test("YAML that cannot be read", () => {
+		assert.deepEqual(broken(["name: x", "description: Use when: y"]), {
+			line: 3,
+			message: "Nested mappings are not allowed in compact mappings (put quotes around the value)",
+		});
+		assert.equal(broken(["name: x", "model: @a"]).line, 3);
+		assert.equal(broken(["name: x", "model: `a`"]).line, 3);
+		assert.equal(broken(["name: x", "model: *"]).line, 3);
+		assert.equal(broken(["name: x", "tools:", "\t- a"]).line, 4);
+		assert.equal(broken(["name: x", "", "name: y"]).line, 4);
+		assert.equal(broken(["- a", "- b"]).line, 2);
+		assert.equal(broken(["only words"]).line, 2);
+	});
+
+	test("a value that begins with ! would be a YAML tag, and half of a key's command lost", () => {
+		assert.deepEqual(broken(["name: x", "apiKey: !pass show key"]), {
+			line: 3,
+			message: 'put quotes around a value that begins with "!"',
+		});
+		assert.equal(definition(['apiKey: "!pass show key"']).apiKey, "!pass show key");
+	});
+
+	test("a frontmatter that never ends", () => {
+		assert.deepEqual(parseDefinition("---\nname: x\n", "profile"), {
+			kind: "broken",
+			problem: { line: 1, message: 'the frontmatter is never closed: a line "---" is missing' },
+		});
+	});
+
+	test("a field that cannot have its value rejects the definition, by name and line", () => {
+		const cases: [string, RegExp][] = [
+			["thinkingLevel: hihg", /^thinkingLevel must be one of off, minimal, low, medium, high, xhigh, max$/],
+			["noTools: maybe", /^noTools must be true or false$/],
+			["tools: {a: b}", /^tools must be a list/],
+			["tools: [1]", /^tools must be a list/],
+			["timeout: 0", /^timeout must be a number from 1 to 86400$/],
+			["timeout: soon", /^timeout must be a number/],
+			["apiKey: 123456", /^apiKey must be text: put quotes around it$/],
+			["model: [a]", /^model must be text$/],
+		];
+		for (const [line, message] of cases) {
+			const { problems, contradictory } = rejection([line]);
+			assert.equal(contradictory, false);
+			assert.equal(problems[0]?.line, 4, line);
+			assert.match(problems[0]?.message ?? "", message);
+		}
+	});
+
+	test("a restriction that is only misspelled is not lost; fields of other programs are none of ours", () => {
+		assert.match(rejection(["Tools: read"]).problems[0]?.message ?? "", /unknown field "Tools": it is called "tools"/);
+		assert.match(rejection(["exclude_tools: read"]).problems[0]?.message ?? "", /called "excludeTools"/);
+		assert.equal(definition(["color: red", "permissions: [a]"]).name, "x");
+	});
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { decode, decodeTrail, encodeOwn, isDelta } from "../../src/domain/decode.ts";
+import type { RunEvent } from "../../src/domain/event.ts";
+import { describeMessage, textOf } from "../../src/domain/messages.ts";
+import { initialState, reduce } from "../../src/domain/state.ts";
+
+const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { total: 0 } };
+
+describe("decode", () => {
+	test("A76: pi's records become events, or records that change nothing", () => {
+		const user = { role: "user", content: "hello", timestamp: 1 };
+		const answer = { role: "assistant", content: [{ type: "text", text: "hi" }], stopReason: "stop" };
+		const result = { role: "toolResult", toolCallId: "1", toolName: "ls", content: [], isError: false };
+		const cases: [unknown, unknown][] = [
+			[
+				{ type: "message_end", message: user },
+				{ type: "message", message: user },
+			],
+			[
+				{ type: "message_end", message: answer },
+				{ type: "message", message: answer },
+			],
+			[
+				{ type: "message_end", message: result },
+				{ type: "message", message: result },
+			],
+			[
+				{ type: "tool_execution_start", toolCallId: "1", toolName: "ls", args: { path: "." } },
+				{ type: "tool-started", name: "ls", args: { path: "." } },
+			],
+			[
+				{ type: "compaction_end", result: { summary: "s", usage } },
+				{ type: "spent", usage },
+			],
+			[{ type: "compaction_end", aborted: true }, undefined],
+			[{ type: "compaction_end", result: null }, undefined],
+			[{ type: "agent_settled" }, { type: "settled" }],
+			[{ type: "agent_end", messages: [answer], willRetry: false }, undefined],
+			[{ type: "turn_end", message: answer, toolResults: [result] }, undefined],
+			[{ type: "message_start", message: answer }, undefined],
+			[{ type: "session", version: 3 }, undefined],
+			[{ type: "a_record_of_a_later_pi" }, undefined],
+		];
+		for (const [record, event] of cases) {
+			const line = decode(bytes(record));
+			assert.deepEqual(line, event ? { kind: "event", event } : { kind: "record", delta: false });
+			assert.deepEqual(decodeTrail(bytes(record)), event);
+		}
+	});
+
+	test("A79, W7: pi's system message is not part of the conversation", () => {
+		for (const role of ["system", "custom", "bashExecution", undefined]) {
+			assert.equal(decode(bytes({ type: "message_end", message: { role, content: [] } })).kind, "record");
+		}
+	});
+
+	test("pieces of text are events; all other pieces are records that may be left out", () => {
+		const update = (event: unknown) => decode(bytes({ type: "message_update", assistantMessageEvent: event }));
+		assert.deepEqual(update({ type: "text_delta", delta: "hal" }), {
+			kind: "event",
+			event: { type: "delta", text: "hal" },
+		});
+		assert.deepEqual(update({ type: "thinking_delta", delta: "hm" }), { kind: "record", delta: true });
+		assert.deepEqual(update({ type: "toolcall_delta", delta: '"text_delta"' }), { kind: "record", delta: true });
+		assert.ok(isDelta(update({ type: "text_delta", delta: "hal" })));
+		assert.ok(isDelta(decode(bytes({ type: "tool_execution_update", partialResult: {} }))));
+		assert.ok(!isDelta(decode(bytes({ type: "message_end", message: { role: "user", content: "x" } }))));
+	});
+
+	test("F32: what is not a record is stray, with its line end taken off", () => {
+		for (const text of ["Welcome!", "{", "[]", "null", "42", '"text"', "{}", '{"type":7}', '{"kind":"x"}', " "]) {
+			assert.deepEqual(decode(bytes(`${text}\r`)), { kind: "stray", text: text.trimEnd() });
+		}
+	});
+
+	test("F39: CRLF does not hide a record", () => {
+		assert.deepEqual(decode(bytes('{"type":"agent_settled"}\r')), { kind: "event", event: { type: "settled" } });
+	});
+
+	test("a child cannot forge an event of ours", () => {
+		const event: RunEvent = { type: "stopping", at: 1, cause: { kind: "loop", tool: "x" } };
+		const own = encodeOwn(event).trimEnd();
+		assert.deepEqual(decodeTrail(bytes(own)), event);
+		for (const text of [own, ` ${own}`, own.replace("{", "{ "), own.replace('"type"', '"\\u0074ype"')]) {
+			assert.equal(decode(bytes(text)).kind, "stray", text);
+		}
+		for (const text of [`{"type":"session",${own.slice(1)}`, own.replace("subagents", "subagentsx")]) {
+			assert.equal(decodeTrail(bytes(text)), undefined, text);
+		}
+	});
+
+	test("F44: a torn line of our own is no event, nor is one of a later version", () => {
+		for (const event of [null, {}, "settled", { type: "rewound" }]) {
+			assert.equal(decodeTrail(bytes({ type: "subagents", event })), undefined);
+		}
+		assert.equal(decodeTrail(bytes('{"type":"subagents","event":{"type":"sett')), undefined);
+		assert.equal(decodeTrail(bytes("")), undefined);
+	});
+
+	test("F39: whatever a line holds, nothing throws, neither here nor in what is made of it", () => {
+		const any = fc.anything({ withNullPrototype: false, maxDepth: 4 });
+		const part = fc.oneof(any, fc.record({ type: fc.constantFrom("text", "toolCall", "image"), text: any, name: any }));
+		const message = fc.record(
+			{
+				role: fc.constantFrom("user", "assistant", "toolResult", "system"),
+				content: fc.oneof(any, fc.array(part)),
+				usage: any,
+				errorMessage: any,
+				details: any,
+				toolName: fc.constantFrom("subagent_finalize", "ls"),
+			},
+			{ requiredKeys: [] },
+		);
+		const record = fc.record({
+			type: fc.constantFrom("message_end", "message_update", "tool_execution_start", "compaction_end", "agent_settled"),
+			message: fc.oneof(message, any),
+			assistantMessageEvent: fc.oneof(any, fc.record({ type: fc.constant("text_delta"), delta: any })),
+			result: fc.oneof(any, fc.record({ usage: any })),
+		});
+		const property = fc.property(record, (value) => {
+			const line = decode(bytes(JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? 0 : inner))));
+			if (line.kind !== "event") return;
+			const state = reduce(initialState, line.event);
+			assert.equal(typeof state.usage.input, "number");
+			assert.ok(Number.isFinite(state.usage.cost.total));
+			if (line.event.type !== "message") return;
+			assert.equal(typeof textOf(line.event.message), "string");
+			for (const words of describeMessage(line.event.message)) assert.equal(typeof words, "string");
+		});
+		fc.assert(property, { numRuns: 2_000 });
+		const noise = fc.property(fc.uint8Array(), (value) => void decode(Buffer.from(value)));
+		fc.assert(noise);
+	});
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ToolOutcome } from "../rig/delegation.ts";
+import { status } from "../rig/model-server.ts";
+import { createStage, finalize, isParent, success } from "./agent-stage.ts";
+
+const OWN_TOOL = `
+export default (pi) => pi.registerTool({
+	name: "own_tool", label: "own", description: "its own", parameters: { type: "object", properties: {} },
+	execute: async () => ({ content: [], details: {} }),
+});
+`;
+
+test("C3–C7 C26 C27 X3 X4 X6: the tools and the prompt that an agent really gets", async (t) => {
+	const { define, call, requestsOf, home, runs, server } = await createStage(t);
+	const own = home.write("own-tool.ts", OWN_TOOL);
+	const agent = (name: string, ...fields: string[]) =>
+		define(`prompts/${name}.md`, [`name: ${name}`, "description: d", ...fields], `BODY OF ${name}`);
+	agent("approved", "approved_tools:", "  - read", "  - grep");
+	agent("allowed", "allowed_tools: [ls]");
+	agent("denied", "denied_tools: [bash, subagent, subagent_finalize]");
+	agent("plain");
+	agent("none", "noTools: true");
+	agent("owner", `extensions: ${own}`, "excludeTools: [bash, subagent_finalize]");
+	agent("wilful", "extraArgs: [--tools, read]");
+	agent("greedy", "approved_tools: [read, subagent]");
+	agent("both", "approved_tools: [read]", "denied_tools: [bash]");
+	define("agent-profiles/profile.md", ["name: profile", "tools: read"], "BODY OF profile");
+	define("subagents/preset.md", ["name: preset", "description: d", "model: mock-2"], "BODY OF preset");
+
+	const names = [
+		"approved",
+		"allowed",
+		"denied",
+		"plain",
+		"none",
+		"owner",
+		"wilful",
+		"greedy",
+		"profile",
+		"preset",
+		"nobody",
+	];
+	const [result, contradictory] = await call(
+		[
+			{ tasks: names.map((name) => ({ agent: name, task: `as ${name}` })) },
+			{
+				tasks: [
+					{ agent: "plain", task: "must not run" },
+					{ agent: "both", task: "must not run" },
+				],
+			},
+		],
+		Object.fromEntries(names.map((name) => [`as ${name}`, [success(`done by ${name}`)]])),
+	);
+	const toolsOf = (name: string) => requestsOf(`as ${name}`).flatMap(({ tools }) => tools);
+	assert.deepEqual(Object.fromEntries(names.map((name) => [name, toolsOf(name)])), {
+		approved: ["read", "grep", "subagent_finalize"],
+		allowed: ["ls", "subagent_finalize"],
+		denied: ["read", "edit", "write", "subagent_finalize"],
+		plain: ["read", "bash", "edit", "write", "subagent_finalize"],
+		none: ["subagent_finalize"],
+		owner: ["read", "edit", "write", "own_tool", "subagent_finalize"],
+		wilful: [],
+		greedy: [],
+		profile: ["read", "subagent_finalize"],
+		preset: ["read", "bash", "edit", "write", "subagent_finalize"],
+		nobody: [],
+	});
+	const blocks = (result?.text ?? "").split(/\n\n(?=\[\d+\/11\] )/);
+	assert.match(blocks[6] ?? "", /^\[7\/11\] wilful: FAILED\nError: Refusing extraArg "--tools" which would override/);
+	assert.match(blocks[7] ?? "", /^\[8\/11\] greedy: FAILED\nError: No sub-agent can have the tools "subagent"/);
+	assert.equal(
+		blocks[10],
+		'[11/11] nobody: FAILED\nError: Unknown agent: "nobody". Available agents: allowed, approved, denied, greedy, none, owner, plain, preset, profile, wilful',
+	);
+	for (const name of names.filter((each) => toolsOf(each).length > 0)) {
+		const [request] = requestsOf(`as ${name}`);
+		const appended = name === "preset";
+		assert.equal(request?.system.startsWith(`BODY OF ${name}`), !appended, name);
+		assert.ok(request?.system.includes(`BODY OF ${name}`), name);
+		assert.equal(request?.model, appended ? "mock-2" : "mock-1");
+		const args = runs().get(`as ${name}`)?.spec.invocation.args ?? [];
+		assert.deepEqual(args.slice(1, 5), ["--mode", "json", "-p", "--session"]);
+		assert.ok(!args.some((arg) => arg.includes(`as ${name}`)), "C28: no task in the arguments");
+	}
+	assert.equal(contradictory?.isError, true);
+	assert.match(contradictory?.text ?? "", /both "approved_tools" \(allowlist\) and "denied_tools" \(blacklist\)/);
+	assert.equal(requestsOf("must not run").length, 0, "C5");
+	for (const { tools } of server.requests.filter(isParent)) assert.ok(!tools.includes("subagent_finalize"), "C24");
+});
+
+test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know of it", async (t) => {
+	const { define, call } = await createStage(t);
+	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
+	const read = (tool: string, sessionId: string) => ({ tool, sessionId });
+	const long = "x".repeat(60_000);
+	const results = await call(
+		[
+			{ agent: "scout", task: "a new session" },
+			{ agent: "scout", task: "cannot", sessionId: "kept-1" },
+			{ agent: "scout", task: "breaks", sessionId: "kept-2" },
+			read("get_subagent_output", "kept-1"),
+			read("get_subagent_session", "kept-1"),
+			read("get_subagent_output", "kept-2"),
+			{ tool: "delegate_to_subagents", tasks: [{ name: "a", prompt: "b", resume: "kept-1" }] },
+			{ agent: "scout", task: "long", sessionId: "kept-1" },
+			read("get_subagent_output", "kept-1"),
+			{ agent: "scout", task: "x", sessionId: "../../etc" },
+		],
+		{
+			"a new session": [success("one\ntwo")],
+			cannot: [finalize({ status: "ERROR", error: "no way", result: "a part" })],
+			breaks: [status(400)],
+			long: [success(long)],
+		},
+	);
+	const detailsOf = (outcome: ToolOutcome | undefined) => (outcome?.details ?? {}) as Record<string, unknown>;
+	const [fresh, cannot, breaks, output, transcript, nothing, resume, cut, whole, traversal] = results;
+	const { sessionId, finalized } = detailsOf(fresh);
+	assert.match(String(sessionId), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+	assert.deepEqual(finalized, { status: "SUCCESS", result: "one\ntwo" });
+	assert.equal(fresh?.text, `**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n\n---\n\none\ntwo`);
+	assert.match(JSON.stringify(fresh?.usage), /"input":100,/);
+
+	assert.equal(cannot?.isError, false, "C12: ERROR is an answer");
+	assert.equal(cannot?.text, "**Status:** ERROR\n**Session ID:** `kept-1`\n\n---\n\nno way\n\na part");
+	assert.deepEqual(detailsOf(cannot).finalized, {
+		status: "ERROR",
+		error: "no way",
+		result: "a part",
+	});
+	assert.equal(breaks?.isError, true);
+	assert.match(
+		breaks?.text ?? "",
+		/^Error: 400: .*\n\*\*Session ID:\*\* `kept-2` \(call the agent again with it to go on\)$/,
+	);
+	assert.equal(detailsOf(breaks).sessionId, "kept-2");
+
+	assert.equal(output?.text, "no way\n\na part");
+	assert.equal(detailsOf(output).status, "completed");
+	assert.match(transcript?.text ?? "", /^cannot\n→ subagent_finalize: .*\n\[tool result\]: Done\.$/);
+	assert.equal(detailsOf(nothing).status, "error");
+	assert.equal(resume?.isError, true);
+	assert.match(resume?.text ?? "", /^Cannot resume: session "kept-1" not found\./);
+
+	assert.ok((cut?.text.length ?? 0) < 52_000);
+	assert.match(
+		cut?.text ?? "",
+		/\[cut after \d+ characters; get_subagent_output with sessionId "kept-1" has all of it\]$/,
+	);
+	assert.equal(whole?.text, long);
+	assert.equal(traversal?.isError, true);
+	assert.match(traversal?.text ?? "", /^"\.\.\/\.\.\/etc" is not a session id: /);
+});

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { ModelRequest } from "../rig/model-server.ts";
+import { background, isParent, runIdIn, stage, status } from "./background-stage.ts";
+
+const LATE_MODELS = fileURLToPath(new URL("../rig/fixtures/late-models.ts", import.meta.url));
+
+/** The models that a tool's parameter offers in a request; undefined where the tool is not there. */
+function offered(request: ModelRequest | undefined, tool: string): unknown {
+	type Tool = { function: { name: string; parameters: { properties: { model?: { enum?: string[] } } } } };
+	const found = (request?.body.tools as Tool[] | undefined)?.find((each) => each.function.name === tool);
+	return found && (found.function.parameters.properties.model?.enum ?? "no enum");
+}
+
+test("B31–B34, X10, X11: the tools come with the first models, and offer those that there are, in their order", async (t) => {
+	const scene = await stage(t);
+	const { home, server, script, person, release, ended } = scene;
+	writeFileSync(join(home.agentDir, "models.json"), JSON.stringify({ providers: {} }));
+	const someone = person({ args: ["-e", LATE_MODELS], env: { RIG_MODEL_URL: server.url } });
+	const modelsAre = (ids: string) => someone.tell({ type: "prompt", message: `/models-are ${ids}` });
+	const lastRequest = () => server.requests.filter(isParent).at(-1);
+
+	await modelsAre("zeta,alpha");
+	await someone.tell({ type: "set_model", provider: "late", modelId: "zeta" });
+	await someone.ask("what have you got?");
+	for (const tool of ["subagent", "background_agent"]) {
+		assert.deepEqual(offered(lastRequest(), tool), ["late/zeta", "late/alpha"], tool);
+	}
+	assert.equal(offered(lastRequest(), "background_agent_status"), "no enum");
+
+	await modelsAre("alpha,zeta");
+	await someone.ask("the same in another order");
+	assert.deepEqual(offered(lastRequest(), "subagent"), ["late/zeta", "late/alpha"], "B32: not registered again");
+	await modelsAre("alpha,zeta,new-one");
+	script(background("look", { model: "NEW-ONE:high" }));
+	const [started] = await someone.ask("now there are three");
+	assert.deepEqual(offered(lastRequest(), "background_agent"), ["late/alpha", "late/zeta", "late/new-one"]);
+	const runId = runIdIn(started);
+	assert.match(started?.text ?? "", /model: late\/new-one\)/);
+	script(background("never", { model: "gpt-9" }));
+	const [refused] = await someone.ask("a model that is none");
+	assert.deepEqual([refused?.isError, /gpt-9|late\/alpha/.test(refused?.text ?? "")], [true, true], refused?.text);
+	script(background("never"));
+	const [gone] = await someone.ask("the preset's own model is not there");
+	assert.match(
+		gone?.text ?? "",
+		/^Unknown model: "mock\/mock-2"\. Available models: late\/alpha, late\/zeta, late\/new-one$/,
+	);
+
+	script(status({ runId }));
+	assert.match((await someone.ask("status"))[0]?.text ?? "", /late\/new-one: look/);
+	release("look");
+	await ended(runId);
+	assert.equal(await someone.leave(), "");
+});
+
+test("X11: families switches tools off, and the reading tools stay with any", async (t) => {
+	const READING = ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"];
+	const BACKGROUND = ["background_agent", "background_agent_status"];
+	const expected: [string[], string[]][] = [
+		[
+			["delegate", "subagent", "background"],
+			["delegate_to_subagents", ...READING, "subagent", ...BACKGROUND],
+		],
+		[["background"], [...READING, ...BACKGROUND]],
+		[["subagent"], [...READING, "subagent"]],
+	];
+	for (const [families, tools] of expected) {
+		const { server, print } = await stage(t, { settings: { subagents: { families } } });
+		const { stderr } = await print();
+		assert.equal(stderr, "");
+		const ours = server.requests[0]?.tools.filter((name) => !["read", "bash", "edit", "write"].includes(name));
+		assert.deepEqual(ours?.sort(), tools.sort());
+	}
+});

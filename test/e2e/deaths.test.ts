@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { RunResult } from "../../src/domain/state.ts";
+import { readRun } from "../../src/run/follow.ts";
+import { type RunningDelegation, startDelegation, toolOutcomes } from "../rig/delegation.ts";
+import { createHome, type Home } from "../rig/home.ts";
+import { hang, type ModelServer, startModelServer, toolCall } from "../rig/model-server.ts";
+import { processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
+
+const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
+const MARKER = "PI_SUBAGENTS_RUN_ID";
+/** One job in pi's own bash, one that ignores SIGHUP, one in a session of its own. */
+const JOBS = "nohup sleep 301 >/dev/null 2>&1 & setsid sleep 302 >/dev/null 2>&1 & sleep 303";
+const SAID = "I start three jobs.";
+
+interface Scene {
+	readonly home: Home;
+	readonly delegation: RunningDelegation;
+	readonly runId: string;
+	readonly directory: string;
+	readonly supervisor: number;
+	readonly pi: number;
+	readonly result: () => RunResult;
+}
+
+describe("with the real pi and jobs in its bash", { concurrency: 2 }, () => {
+	const servers: ModelServer[] = [];
+	const homes: Home[] = [];
+	const scenes: Scene[] = [];
+	after(async () => {
+		for (const { runId, delegation } of scenes) {
+			delegation.parent.kill("SIGKILL");
+			for (const { pid } of processesWithEnv(MARKER, runId)) process.kill(pid, "SIGKILL");
+		}
+		await Promise.all(servers.map((server) => server.close()));
+		for (const home of homes) home.dispose();
+	});
+
+	/** A parent with one child whose three jobs run. */
+	async function play(mode: "json" | "rpc" = "json"): Promise<Scene> {
+		const server = await startModelServer();
+		const home = createHome(server);
+		servers.push(server);
+		homes.push(home);
+		const delegation = startDelegation(home, server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "jobs", prompt: "start jobs" }] },
+			child: (request) =>
+				request.turn === 0 ? toolCall("bash", { command: JOBS }, { text: SAID }) : hang({ text: "and then" }),
+			pi: { mode, timeoutMs: 60_000 },
+		});
+		const runs = join(home.project, ".pi", "subagents", "runs");
+		const [runId = ""] = await waitFor(() => existsSync(runs) && readdirSync(runs).filter((name) => /^\d/.test(name)));
+		const directory = join(runs, runId);
+		await waitFor(() => {
+			const commands = processesWithEnv(MARKER, runId).map(({ command }) => command);
+			return [301, 302, 303].every((seconds) => commands.some((command) => command.includes(`sleep ${seconds}`)));
+		});
+		const [first = ""] = readFileSync(join(directory, "events.jsonl"), "utf8").split("\n");
+		const { supervisorPid: supervisor, pid: pi } = JSON.parse(first).event;
+		const result = () => JSON.parse(readFileSync(join(directory, "result.json"), "utf8")) as RunResult;
+		const scene = { home, delegation, runId, directory, supervisor, pi, result };
+		scenes.push(scene);
+		return scene;
+	}
+	const resultText = ({ delegation }: Scene) => toolOutcomes(delegation.parent.events)[0]?.text ?? "";
+
+	test("F01: kill -9 of the parent: all gone within 5 s, and the result on disk says what had been said", async () => {
+		const scene = await play();
+		scene.delegation.parent.kill("SIGKILL");
+		await Promise.all([waitNoneWithEnv(MARKER, scene.runId), waitGone(scene.supervisor)]);
+		const { outcome, text, toolCalls } = scene.result();
+		assert.deepEqual(outcome, {
+			kind: "failed",
+			failure: { kind: "stopped", cause: { kind: "aborted", by: "parent-death" } },
+		});
+		assert.deepEqual([text, toolCalls], [SAID, 1]);
+		assert.match(readFileSync(join(scene.directory, "transcript.log"), "utf8"), /I start three jobs\.\n→ bash: /);
+	});
+
+	test("F04: kill -9 of the supervisor: all gone, the parent is told, what was said is in the events", async () => {
+		const scene = await play();
+		process.kill(scene.supervisor, "SIGKILL");
+		await waitNoneWithEnv(MARKER, scene.runId);
+		await scene.delegation.done;
+		assert.match(resultText(scene), /^✗ jobs: error — Sub-agent was lost: .* \(session: \w{16}\)$/);
+		const state = await readRun(scene.directory);
+		assert.ok(JSON.stringify(state?.entries).includes(SAID));
+	});
+
+	test("F06: kill -9 of parent and supervisor at once: the child ends itself and what it started", async () => {
+		const scene = await play();
+		scene.delegation.parent.kill("SIGKILL");
+		process.kill(scene.supervisor, "SIGKILL");
+		await waitNoneWithEnv(MARKER, scene.runId);
+		assert.ok(!existsSync(join(scene.directory, "result.json")));
+		assert.ok(JSON.stringify((await readRun(scene.directory))?.entries).includes(SAID));
+	});
+
+	test("F05: kill -9 of pi: all gone, failed with the signal, the jobs are named", async () => {
+		const scene = await play();
+		process.kill(scene.pi, "SIGKILL");
+		await waitNoneWithEnv(MARKER, scene.runId);
+		await scene.delegation.done;
+		assert.match(resultText(scene), /^✗ jobs: error — Sub-agent process was killed by SIGKILL \(session: \w{16}\)$/);
+		const { exit, text, leftovers } = scene.result();
+		assert.deepEqual(exit, { kind: "signal", signal: "SIGKILL" });
+		assert.equal(text, SAID);
+		const commands = leftovers.map(({ command }) => command);
+		for (const job of ["sleep 301", "sleep 302", "sleep 303"]) assert.ok(commands.includes(job), job);
+	});
+
+	test("A61, F21: an abort in the middle: all gone, told as an abort, the parent lives on", async () => {
+		const scene = await play("rpc");
+		const { parent } = scene.delegation;
+		parent.send({ type: "abort" });
+		await parent.waitForEvent((event) => event.type === "agent_settled" || event.type === "agent_end", 20_000);
+		await waitNoneWithEnv(MARKER, scene.runId);
+		assert.match(resultText(scene), /^✗ jobs: error — Sub-agent was aborted \(session: \w{16}\)$/);
+		assert.equal(toolOutcomes(parent.events)[0]?.isError, true);
+		assert.deepEqual(scene.result().outcome, {
+			kind: "failed",
+			failure: { kind: "stopped", cause: { kind: "aborted", by: "caller" } },
+		});
+		assert.equal(scene.result().text, SAID);
+		parent.end();
+		assert.equal((await scene.delegation.done).code, 0);
+	});
+
+	test("F08: SIGHUP to the parent, as from a terminal that closes: all gone", async () => {
+		const scene = await play();
+		scene.delegation.parent.kill("SIGHUP");
+		await Promise.all([waitNoneWithEnv(MARKER, scene.runId), waitGone(scene.supervisor), scene.delegation.done]);
+		assert.equal(scene.result().outcome.kind, "failed");
+		assert.equal(scene.result().text, SAID);
+	});
+});
+
+async function waitFor<T>(look: () => T | false): Promise<T> {
+	for (const deadline = performance.now() + 20_000; ; await pause(20)) {
+		const found = look();
+		if (found && !(Array.isArray(found) && found.length === 0)) return found;
+		assert.ok(performance.now() < deadline, "It did not happen within 20 s.");
+	}
+}

@@ -1,0 +1,54 @@
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { createHome } from "../rig/home.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { History, type Kind, type Step } from "./history.ts";
+
+/** As many as wanted: `HISTORIES=1000 HISTORY_SEED=1 npm test`. */
+const HISTORIES = Number(process.env.HISTORIES ?? 50);
+const SEED = Number(process.env.HISTORY_SEED ?? Date.now() % 1_000_000);
+const LANES = 2;
+
+const kind = fc.constantFrom<Kind>("fine", "fine", "refused", "crash", "slow", "slow");
+const step: fc.Arbitrary<Step> = fc.oneof(
+	{
+		weight: 5,
+		arbitrary: fc.record({
+			do: fc.constant("delegate" as const),
+			kinds: fc.array(kind, { minLength: 1, maxLength: 2 }),
+		}),
+	},
+	{ weight: 2, arbitrary: fc.record({ do: fc.constant("resume" as const), which: fc.nat(5), kind }) },
+	{
+		weight: 5,
+		arbitrary: fc
+			.constantFrom("abort", "kill-parent", "kill-supervisor", "kill-child", "restart", "reload", "block", "unblock")
+			.map((word) => ({ do: word }) as Step),
+	},
+);
+const history = fc.array(step, { minLength: 2, maxLength: 6 });
+
+test(`I1–I4: ${HISTORIES} random histories lose nothing, tell nothing twice and leave no process (seed ${SEED})`, {
+	timeout: 60_000 + HISTORIES * 20_000,
+}, async (t) => {
+	const histories = fc.sample(history, { numRuns: HISTORIES, seed: SEED });
+	await Promise.all(
+		Array.from({ length: LANES }, async (_, lane) => {
+			for (const [index, steps] of histories.entries()) if (index % LANES === lane) await play(steps, index, t);
+		}),
+	);
+});
+
+async function play(steps: readonly Step[], index: number, t: TestContext): Promise<void> {
+	const server = await startModelServer();
+	const home = createHome(server);
+	try {
+		await new History(home, server).run(steps);
+	} catch (error) {
+		t.diagnostic(`history ${index} of seed ${SEED}: ${JSON.stringify(steps)}`);
+		throw error;
+	} finally {
+		await server.close();
+		home.dispose();
+	}
+}

@@ -1,0 +1,56 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { BackgroundRun } from "../../src/domain/background.ts";
+import type { PreparedRun } from "../../src/run/execute.ts";
+import type { Yard } from "../rig/fake-run.ts";
+import type { FakeStep } from "../rig/fake-steps.ts";
+
+const PARENT = fileURLToPath(new URL("./fixtures/mortal-parent.ts", import.meta.url));
+
+/** What a parent is to do. */
+export interface ParentOrders {
+	readonly session: string;
+	/** The step at which it dies; 0 = it lives to the end. */
+	readonly dieAt: number;
+	/** Whether the session takes messages at once, or at the end of the turn. */
+	readonly messages: "at once" | "held back";
+	readonly launch: { readonly run: BackgroundRun; readonly prepared: PreparedRun } | undefined;
+}
+
+let parents = 0;
+
+/** Runs one parent to its end: how many steps it took, or that it died. */
+export async function parent(yard: Yard, orders: ParentOrders): Promise<number | "died"> {
+	const file = join(yard.temporary, `orders-${parents++}.json`);
+	writeFileSync(file, JSON.stringify(orders));
+	const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PARENT, file], {
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const said = Promise.all([readText(child.stdout), readText(child.stderr)]);
+	const [code, signal] = await once(child, "close");
+	const [out, errors] = await said;
+	if (signal === "SIGKILL") return "died";
+	if (code !== 0 || errors !== "") throw new Error(`The parent ended with ${code}: ${errors}`);
+	return Number.parseInt(out, 10);
+}
+
+export function launchOf(yard: Yard, steps: readonly FakeStep[]): NonNullable<ParentOrders["launch"]> {
+	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+	const { runId, task, cwd, socket } = prepared.spec;
+	const run: BackgroundRun = {
+		...{ runId, task, cwd, socket, owner: "the session", directory: prepared.directory, startedAt: Date.now() },
+		...{ preset: "scout", presetSource: "global", requestedModel: "mock-1", resolvedModel: "mock/mock-1" },
+		progress: { kind: "running" },
+	};
+	return { run, prepared };
+}
+
+/** How many entries of a type a session file has. */
+export function countIn(session: string, customType: string): number {
+	if (!existsSync(session)) return 0;
+	return readFileSync(session, "utf8").split(`"customType":"${customType}"`).length - 1;
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ChatMessage, RunEvent } from "../../src/domain/event.ts";
+import { createPaneText, paneEnd, paneTitle } from "../../src/present/pane-text.ts";
+
+const assistant = (...content: object[]): RunEvent => ({
+	type: "message",
+	message: { role: "assistant", content } as unknown as ChatMessage,
+});
+const said = (text: string) => ({ type: "text", text });
+const called = (name: string) => ({ type: "toolCall", id: "1", name, arguments: {} });
+const shown = (...events: RunEvent[]) => {
+	const text = createPaneText();
+	return events.map(text).join("");
+};
+const deltas = (...texts: string[]): RunEvent[] => texts.map((text) => ({ type: "delta", text }));
+
+describe("what a pane shows", () => {
+	test("an answer is shown as it is written, and not again when it is whole", () => {
+		assert.equal(
+			shown(...deltas("Let ", "me"), assistant(said("Let me see."), called("ls"))),
+			"Let me see.\n→ ls: {}\n",
+		);
+		assert.equal(shown(...deltas("a"), assistant(said("a")), ...deltas("b"), assistant(said("b"))), "a\nb\n");
+	});
+
+	test("an answer that turns out to be another is shown whole on a line of its own", () => {
+		assert.equal(
+			shown(...deltas("first", "second"), assistant(said("first"), said("second"))),
+			"firstsecond\nfirst\nsecond\n",
+		);
+	});
+
+	test("an answer that was not told in pieces is shown when it is whole", () => {
+		assert.equal(shown(assistant(said("x"))), "x\n");
+	});
+
+	test("a run that broke off says so", () => {
+		assert.match(paneEnd(undefined), /^\n✗ failed — Sub-agent was lost/);
+	});
+
+	test("a title is one short line without anything that tmux would read", () => {
+		assert.equal(paneTitle("C# \n#{x}"), "C♯ ♯{x}");
+		assert.equal(paneTitle("x".repeat(200)).length, 60);
+		assert.equal(paneTitle(" \n"), "sub-agent");
+	});
+});

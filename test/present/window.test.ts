@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
+import { type Audience, audienceOf } from "../../src/present/audience.ts";
+import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../../src/present/window.ts";
+import { assistant, call, completed, failed, running, said, taskWith, toolResult, withMessages } from "./windows.ts";
+
+const AUDIENCE: Audience = { previewWidth: 80, runningLines: 15, home: "/home/ann" };
+
+const only = (windows: TaskWindow[]): TaskWindow => {
+	assert.ok(windows[0]);
+	return windows[0];
+};
+const live = (state: RunState, spec = {}) => only(partialWindows([taskWith(state, spec)], AUDIENCE));
+const texts = (window: TaskWindow) => window.lines.map(({ text, kind }) => `${kind} ${text}`);
+
+test("A114: lines are stripped of control sequences, right-trimmed, and never blank", () => {
+	const state = withMessages(assistant(said("\u001b[31mred\u001b[0m   \n\n \t \n\tindented\r\nlast"), call("ls", {})));
+	assert.deepEqual(texts(live(state)), ["text red", "text    indented", "text last", "tool ls → ."]);
+});
+
+test("A114: what is being written, and output that is no event, are lines too", () => {
+	const stray = reduce(withMessages(assistant(said("one"))), { type: "stray", stream: "stderr", text: "oops\u0007" });
+	const state = reduce(stray, { type: "delta", text: "two\nthr" });
+	assert.deepEqual(texts(live(state)), ["text one", "text [stderr]: oops", "text two", "text thr"]);
+});
+
+test("A117: the summary of a result stands below its own call", () => {
+	const state = withMessages(
+		assistant(call("ls", { path: "a" }, "1"), call("read", { path: "x" }, "2"), call("find", { pattern: "*" }, "3")),
+		toolResult("find", "f\ng", "3"),
+		toolResult("ls", "f\nd/", "1"),
+		toolResult("read", "text", "2"),
+		assistant(said("done")),
+	);
+	assert.deepEqual(texts(live(state)), [
+		"tool ls → a",
+		"tool   1 file, 1 dir",
+		"tool read → x",
+		"tool find → *",
+		"tool   2 matches",
+		"text done",
+	]);
+});
+
+test("A113: a running window has the last lines, a finished one up to 500", () => {
+	const state = withMessages(...Array.from({ length: 300 }, (_, index) => assistant(said(`a ${index}\nb ${index}`))));
+	assert.equal(live(state).lines.length, 15);
+	assert.equal(live(state).lines.at(-1)?.text, "b 299");
+	const final = only(finalWindows([taskWith(completed(state))], AUDIENCE));
+	assert.equal(final.lines.length, 500);
+	assert.equal(final.lines.at(-1)?.text, "b 299");
+});
+
+test("a text without line ends goes on in further lines, and its end is seen while it is written", () => {
+	const state = reduce(running, { type: "delta", text: `${"x".repeat(400_000)}👍end` });
+	const { lines } = live(state);
+	assert.ok(lines.length > 1 && lines.every(({ text }) => text.length <= 1_000));
+	assert.ok(lines.at(-1)?.text.endsWith("👍end"));
+});
+
+test("A19: a window carries the fields of its task, its run and its end", () => {
+	const spec = {
+		agent: { name: "reviewer", scope: "project" as const },
+		model: { provider: "mock", id: "mock-2", thinking: "high" },
+	};
+	const window = live(withMessages(assistant(said("hm"))), spec);
+	assert.deepEqual(
+		{ ...window, usage: null },
+		{
+			name: "scout",
+			sessionId: "a3f7b9c2d1e8f4a1",
+			status: "running",
+			lines: [{ text: "hm", kind: "text" }],
+			allMessages: [],
+			exitCode: null,
+			model: "mock/mock-2",
+			thinking: "high",
+			profileName: "reviewer",
+			profileSource: "project",
+			timeout: 600,
+			startedAt: 1_000,
+			toolCalls: 0,
+			usage: null,
+		},
+	);
+	const end = only(finalWindows([taskWith(failed(withMessages(assistant(said("hm"))), "429 slow down"))], AUDIENCE));
+	assert.deepEqual(
+		[end.status, end.exitCode, end.model, end.stopReason, end.errorMessage, end.completedAt, end.allMessages.length],
+		["error", 1, "mock/mock-1", "stop", "429 slow down", 5_000, 1],
+	);
+	assert.equal(live(initialState).startedAt, 0);
+});
+
+test("A112, X26: write_todos sets the list, completed indices count once, a complete list is not shown", () => {
+	const write = assistant(call("write_todos", { todos: ["a", "b", "c"] }));
+	const complete = (...indices: number[]) => assistant(call("edit_todos", { action: "complete", indices }));
+	assert.equal(live(running).todos, undefined);
+	assert.deepEqual(live(withMessages(write)).todos, { done: 0, total: 3 });
+	assert.deepEqual(live(withMessages(write, complete(0), complete(0, 2))).todos, { done: 2, total: 3 });
+	assert.deepEqual(live(withMessages(write, assistant(call("edit_todos", { action: "remove", indices: [1] })))).todos, {
+		done: 0,
+		total: 3,
+	});
+	assert.equal(live(withMessages(write, complete(0, 1, 2))).todos, undefined);
+	assert.deepEqual(live(withMessages(write, complete(0, 1, 2), write)).todos, { done: 0, total: 3 });
+});
+
+test("A159: a terminal decides the width of previews, the setting where there is none", () => {
+	const settings = { maxLinesPerWindow: 15, commandPreviewWidth: 90 };
+	const width = (output: { isTTY?: boolean; columns?: number; rows?: number }) =>
+		audienceOf(settings, output, "/home/ann").previewWidth;
+	assert.equal(width({ isTTY: true, columns: 120, rows: 40 }), 116);
+	assert.equal(width({ isTTY: true, columns: 10, rows: 40 }), 20);
+	assert.equal(width({}), 90);
+	assert.equal(audienceOf({ ...settings, commandPreviewWidth: 3 }, {}, "").previewWidth, 20);
+	const state = withMessages(assistant(call("deploy", { text: "x".repeat(300) })));
+	const [narrow] = partialWindows([taskWith(state)], { ...AUDIENCE, previewWidth: 40 });
+	const [wide] = partialWindows([taskWith(state)], { ...AUDIENCE, previewWidth: 100 });
+	assert.deepEqual([narrow?.lines[0]?.text.length, wide?.lines[0]?.text.length], [40, 100]);
+});
+
+function endless(): ShownTask[] {
+	const noise = Array.from({ length: 200 }, (_, index) => assistant(said(`${index} ${"é".repeat(900)}\n`.repeat(9))));
+	return Array.from({ length: 16 }, () => taskWith(completed(withMessages(...noise))));
+}
+
+test("§12: details stay small however much 16 tasks have said", () => {
+	const tasks = endless();
+	const partial = Buffer.byteLength(JSON.stringify(partialWindows(tasks, { ...AUDIENCE, runningLines: 100 })));
+	const final = Buffer.byteLength(JSON.stringify(finalWindows(tasks, AUDIENCE)));
+	assert.ok(partial < 48 * 1024, `partial: ${partial}`);
+	assert.ok(final > 256 * 1024 && final < 800 * 1024, `final: ${final}`);
+});
+
+test("what has not changed is not made again", () => {
+	const before = withMessages(assistant(said("one"), call("ls", {})));
+	const first = live(before);
+	const next = live(reduce(before, { type: "message", message: assistant(said("two")) }));
+	assert.equal(live(before).lines[0], first.lines[0]);
+	assert.equal(next.lines[0], first.lines[0]);
+	assert.equal(next.lines.at(-1)?.text, "two");
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { claimDelivery } from "../../src/records/delivery.ts";
+
+function place(t: TestContext): string {
+	const directory = mkdtempSync(join(tmpdir(), "pi-claim-"));
+	t.after(() => rmSync(directory, { recursive: true }));
+	return directory;
+}
+
+/** The pid of a process that is no more. */
+const deadPid = () => spawnSync(process.execPath, ["-e", ""]).pid;
+
+describe("who tells of a run's end", () => {
+	test("B61, F52: a claim is had once, also by the same process, until it is released", (t) => {
+		const directory = place(t);
+		const claim = claimDelivery(directory);
+		assert.equal(claim.kind, "taken");
+		assert.equal(claimDelivery(directory).kind, "held");
+		assert.match(readlinkSync(join(directory, "delivered")), new RegExp(`^${process.pid}\\b`));
+		if (claim.kind === "taken") claim.release();
+		assert.equal(claimDelivery(directory).kind, "taken");
+	});
+
+	test("the claim of a dead process is followed by another, and stays where it is", (t) => {
+		const directory = place(t);
+		symlinkSync(`${deadPid()}:1`, join(directory, "delivered"));
+		symlinkSync("nonsense", join(directory, "delivered-2"));
+		assert.equal(claimDelivery(directory).kind, "taken");
+		assert.equal(claimDelivery(directory).kind, "held");
+		assert.deepEqual(readdirSync(directory).sort(), ["delivered", "delivered-2", "delivered-3"]);
+	});
+
+	test("F49: a pid that was given to somebody else since holds nothing", {
+		skip: process.platform !== "linux",
+	}, (t) => {
+		const directory = place(t);
+		symlinkSync(`${process.pid}:1`, join(directory, "delivered"));
+		assert.equal(claimDelivery(directory).kind, "taken");
+	});
+
+	test("where nobody can claim, the end is told all the same", (t) => {
+		assert.equal(claimDelivery(join(place(t), "gone")).kind, "taken");
+	});
+});

@@ -1,0 +1,44 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createYard } from "./fake-run.ts";
+import { type FakeStep, promptOf } from "./fake-steps.ts";
+import { type Call, createRecordedHost, type HostOptions, type RecordedHost } from "./recorded-host.ts";
+
+/** A place of their own for sessions whose children are the fake pi. */
+export interface DelegateYard {
+	/** A session in a new project, with these settings of the package. */
+	session(options?: Partial<HostOptions>, settings?: object): RecordedHost;
+	dispose(): void;
+}
+
+/** Sets TMPDIR and pi's agent directory for this process. */
+export function createDelegateYard(): DelegateYard {
+	const yard = createYard();
+	const before = process.env.PI_CODING_AGENT_DIR;
+	process.env.PI_CODING_AGENT_DIR = join(yard.temporary, "agent");
+	mkdirSync(join(yard.temporary, "agent"));
+	let projects = 0;
+	return {
+		session(options = {}, settings) {
+			const cwd = join(yard.project, `p${projects++}`);
+			mkdirSync(join(cwd, ".pi"), { recursive: true });
+			if (settings) writeFileSync(join(cwd, ".pi", "settings.json"), JSON.stringify({ subagents: settings }));
+			return createRecordedHost({ cwd, ...options });
+		},
+		dispose() {
+			if (before === undefined) delete process.env.PI_CODING_AGENT_DIR;
+			else process.env.PI_CODING_AGENT_DIR = before;
+			yard.dispose();
+		},
+	};
+}
+
+export const task = (name: string, ...steps: FakeStep[]) => ({ name, prompt: promptOf(...steps) });
+
+/** The lines of a call with `(session)` where each has its own session id. */
+export const linesOf = ({ lines, result }: Call): string[] =>
+	lines.map((line, index) => line.replace(` (session: ${result.details.sessionIds[index]})`, " (session)"));
+
+/** The runs that a session has left in its project. */
+export const runIdsIn = ({ context }: Pick<RecordedHost, "context">): string[] =>
+	readdirSync(join(context.cwd, ".pi", "subagents", "runs")).filter((name) => /^\d/.test(name));

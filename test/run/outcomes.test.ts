@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { messagesOf } from "../../src/domain/state.ts";
+import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
+
+describe("how a run ends", { concurrency: 3 }, () => {
+	let yard: Yard;
+	before(() => {
+		yard = createYard();
+	});
+	after(() => yard.dispose());
+
+	test("X13: a child that answers and settles is completed with its last text", async () => {
+		const run = yard.start([{ tool: "bash", args: { command: "ls" }, result: "a" }, { say: "all done" }]);
+		const state = await run.done;
+		const result = endOf(state);
+		assert.deepEqual(result.outcome, { kind: "completed", text: "all done", end: "natural" });
+		assert.deepEqual(result.exit, { kind: "code", code: 0 });
+		assert.equal(result.stopReason, "stop");
+		assert.equal(result.toolCalls, 1);
+		assert.equal(result.messageCount, 4);
+		assert.deepEqual(result.model, { provider: "mock", id: "mock-1" });
+		assert.deepEqual(result.leftovers, []);
+		assert.ok(result.startedAt <= result.endedAt);
+		assert.deepEqual(
+			messagesOf(state).map(({ role }) => role),
+			["user", "assistant", "toolResult", "assistant"],
+		);
+		assert.deepEqual(resultIn(run.directory), JSON.parse(JSON.stringify(result)));
+	});
+
+	test("X5, W2: stdin carries one word and ends, the prompt comes on fd 3, X6: the child is marked", async () => {
+		const seen = yard.start([
+			{ stdin: true },
+			{ env: ["PI_SUBAGENTS_CHILD", "PI_SUBAGENT_CHILD", "PI_SUBAGENTS_RUN_ID", "PI_API_KEY"] },
+			{ argv: true },
+			{ cwd: true },
+		]);
+		const state = await seen.done;
+		const [stdin, env, argv, cwd] = messagesOf(state)
+			.filter(({ role }) => role === "assistant")
+			.map(({ content }) => (content[0] as { text: string }).text);
+		assert.match(stdin ?? "", /^\w+$/);
+		assert.deepEqual(JSON.parse(env ?? ""), {
+			PI_SUBAGENTS_CHILD: "1",
+			PI_SUBAGENT_CHILD: "1",
+			PI_SUBAGENTS_RUN_ID: seen.runId,
+			PI_API_KEY: null,
+		});
+		assert.deepEqual(JSON.parse(argv ?? ""), ["--mode", "json", "-p"]);
+		assert.equal(cwd, yard.project);
+	});
+
+	test("A81: an exit code and the last words on stderr explain a child that broke off", async () => {
+		const run = yard.start([{ delta: "I was about to" }, { stderr: "no key\n" }, { exit: 3 }]);
+		const result = endOf(await run.done);
+		assert.deepEqual(result.outcome, {
+			kind: "failed",
+			failure: { kind: "exit", exit: { kind: "code", code: 3 }, stderr: "no key" },
+		});
+		assert.equal(result.text, "I was about to");
+	});
+
+	test("X13: a child that exits with 0 before it settled has failed", async () => {
+		const result = endOf(await yard.start([{ say: "half" }, { exit: 0 }]).done);
+		assert.deepEqual(result.outcome, {
+			kind: "failed",
+			failure: { kind: "exit", exit: { kind: "code", code: 0 }, stderr: "" },
+		});
+	});
+
+	test("W34: a child killed by a signal has failed with that signal", async () => {
+		const result = endOf(await yard.start([{ say: "half" }, { signal: "SIGKILL" }]).done);
+		assert.deepEqual(result.exit, { kind: "signal", signal: "SIGKILL" });
+		assert.equal(result.outcome.kind, "failed");
+		assert.equal(result.text, "half");
+	});
+
+	test("A82, F30: a pi that is not there, or may not be run, or a directory that is gone, is a failed spawn", async () => {
+		const locked = join(yard.project, "locked-pi");
+		writeFileSync(locked, "#!/bin/sh\n");
+		chmodSync(locked, 0o600);
+		const missing = yard.start("x", { invocation: { command: join(yard.project, "no-pi"), args: [] } });
+		const forbidden = yard.start("x", { invocation: { command: locked, args: [] } });
+		const nowhere = yard.start("x", { cwd: join(yard.project, "gone") });
+		for (const [run, words] of [
+			[missing, /no-pi ENOENT/],
+			[forbidden, /locked-pi EACCES/],
+			[nowhere, /ENOENT/],
+		] as const) {
+			const { outcome, exit } = endOf(await run.done);
+			assert.ok(outcome.kind === "failed" && outcome.failure.kind === "spawn", JSON.stringify(outcome));
+			assert.match(outcome.failure.message, words);
+			assert.equal(exit.kind, "spawn-failed");
+			assert.equal(resultIn(run.directory).outcome.kind, "failed");
+		}
+	});
+
+	test("E2BIG: arguments that the system refuses are a failed spawn, not a crash", async () => {
+		const args = ["x".repeat(200_000)];
+		const { outcome } = endOf(await yard.start("x", { invocation: { command: process.execPath, args } }).done);
+		assert.ok(outcome.kind === "failed" && outcome.failure.kind === "spawn");
+		assert.match(outcome.failure.message, /E2BIG/);
+	});
+
+	test("F24: a provider's error is a failure in the provider's words, though pi exits with 0", async () => {
+		const run = yard.start([{ say: "", stopReason: "error", errorMessage: "401: no such key" }]);
+		const result = endOf(await run.done);
+		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "model", message: "401: no such key" } });
+		assert.deepEqual(result.exit, { kind: "code", code: 0 });
+	});
+
+	test("F25, W26: an error that pi tries again is no end; the usage of all attempts counts", async () => {
+		const run = yard.start([
+			{ say: "", stopReason: "error", errorMessage: "503", usage: { input: 7, output: 1 } },
+			{ retry: 1 },
+			{ sleep: 50 },
+			{ say: "second try", usage: { input: 10, output: 2 } },
+		]);
+		const result = endOf(await run.done);
+		assert.deepEqual(result.outcome, { kind: "completed", text: "second try", end: "natural" });
+		assert.equal(result.usage.input, 17);
+		assert.equal(result.usage.output, 3);
+	});
+
+	test("X14: the tokens that tools of the child spent count too", async () => {
+		const run = yard.start([
+			{ tool: "ask", result: "x", resultUsage: { input: 1_000, output: 50 }, usage: { input: 1, output: 1 } },
+			{ say: "done", usage: { input: 10, output: 2 } },
+		]);
+		const { usage } = endOf(await run.done);
+		assert.deepEqual([usage.input, usage.output], [1_011, 53]);
+	});
+
+	test("F28: a child that settles without any answer of a model has failed", async () => {
+		const result = endOf(await yard.start([{ stderr: "nothing to do\n" }, { settle: true }]).done);
+		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "silent", stderr: "nothing to do" } });
+	});
+
+	test("X13: an answer that the output limit cut, and an empty one, are completed and say so", async () => {
+		const [cut, empty] = await Promise.all([
+			yard.start([{ say: "as far as I", stopReason: "length" }]).done,
+			yard.start([{ say: "" }]).done,
+		]);
+		assert.deepEqual(endOf(cut).outcome, { kind: "completed", text: "as far as I", end: "output-limit" });
+		assert.deepEqual(endOf(empty).outcome, { kind: "completed", text: "", end: "natural" });
+	});
+
+	test("F32: a child that could not be given its task says why it ended", async () => {
+		const prepared = yard.prepare("x", { invocation: { command: "sh", args: ["-c", "echo broken >&2; exit 1"] } });
+		const { outcome } = endOf(await startRun(prepared).done);
+		assert.deepEqual(outcome, {
+			kind: "failed",
+			failure: { kind: "exit", exit: { kind: "code", code: 1 }, stderr: "broken" },
+		});
+	});
+});

@@ -1,0 +1,411 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type BackgroundRun, backgroundStatusOf } from "../../src/domain/background.ts";
+import {
+	BILLED_ENTRY,
+	COMPLETION_MESSAGE,
+	encodeRun,
+	RUN_ENTRY,
+	UPDATE_ENTRY,
+} from "../../src/records/background-entries.ts";
+import { createRegistry } from "../../src/records/registry.ts";
+import { start } from "../../src/run/execute.ts";
+import { type Background, createBackground } from "../../src/session/background.ts";
+import { createYard, type Yard } from "../rig/fake-run.ts";
+import type { FakeStep } from "../rig/fake-steps.ts";
+import { isAlive, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
+import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
+import { until } from "../rig/until.ts";
+
+const CLAIMANT = fileURLToPath(new URL("./fixtures/claimant.ts", import.meta.url));
+const SAID = "what it had said";
+const TALKS: FakeStep[] = [{ delta: SAID }, { hang: true }];
+
+describe("background runs of a session", { concurrency: 3 }, () => {
+	let yard: Yard;
+	before(() => {
+		yard = createYard();
+	});
+	after(() => yard.dispose());
+
+	/** A start of pi with this session: its own memory, the session's entries. */
+	function open(session: RecordedSession) {
+		const registry = createRegistry();
+		const background = createBackground(registry, session.port);
+		const statusOf = (runId: string) => {
+			const run = registry.get(runId);
+			return run && backgroundStatusOf(run);
+		};
+		const rebuild = () => background.rebuild([...session.entries]);
+		/** A supervisor that has just written its result may still answer for a moment. */
+		const rebuildToTheEnd = async () => {
+			await rebuild();
+			await session.until(() => registry.counts().running === 0);
+		};
+		return { registry, background, statusOf, rebuild, rebuildToTheEnd };
+	}
+	/** Starts a run as the tool does. */
+	async function begin(steps: readonly FakeStep[], background: Background, owner = "recorded"): Promise<BackgroundRun> {
+		const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+		const { runId, task, cwd, socket } = prepared.spec;
+		const run: BackgroundRun = {
+			...{ runId, task, cwd, socket, owner, directory: prepared.directory, startedAt: Date.now() },
+			...{ preset: "scout", presetSource: "global", requestedModel: "mock-1", resolvedModel: "mock/mock-1" },
+			progress: { kind: "running" },
+		};
+		const started = await start(prepared, (control) => background.add(run, control));
+		assert.ok(started.ok, JSON.stringify(started));
+		return run;
+	}
+	const endedIn = (session: RecordedSession, runId: string) =>
+		session.until(() => session.of(UPDATE_ENTRY).some((update) => update.runId === runId));
+	const eventsOf = ({ directory }: BackgroundRun) => readFileSync(join(directory, "events.jsonl"), "utf8");
+	const hasSaid = (run: BackgroundRun) => until(() => eventsOf(run).includes(`"delta":"${SAID}`), "its words");
+	const pidsOf = (run: BackgroundRun): { supervisorPid: number; pid: number } =>
+		JSON.parse(
+			eventsOf(run)
+				.split("\n")
+				.find((line) => line.includes('"started"')) ?? "",
+		).event;
+	const waitForResult = (run: BackgroundRun) =>
+		until(() => existsSync(join(run.directory, "result.json")), "its result");
+
+	test("B49, B56, B59, B61: a run is an entry when it starts, and an update, a message and a notification when it ends", async () => {
+		const session = createRecordedSession();
+		const { background, statusOf, registry } = open(session);
+		const run = await begin([{ say: "found it", usage: { input: 7, output: 3 } }], background);
+		assert.equal(statusOf(run.runId), "running");
+		await session.until(() => session.notifications.length > 0);
+		assert.deepEqual(
+			session.entries.map(({ customType }) => customType),
+			[RUN_ENTRY, UPDATE_ENTRY, COMPLETION_MESSAGE],
+		);
+		assert.deepEqual(session.statuses, ["bg: 1 running / 1 total", "bg: 0 running / 1 total"]);
+		assert.equal(session.notifications.length, 1);
+		assert.match(session.notifications[0]?.text ?? "", /^✓ Background agent scout \(.*\) completed after \d+s$/);
+		const [update] = session.of(UPDATE_ENTRY);
+		assert.deepEqual(
+			[update?.status, update?.text, update?.exitCode, update?.stopReason],
+			["completed", "found it", 0, "stop"],
+		);
+		assert.deepEqual(registry.counts(), { running: 0, completed: 1, failed: 0, aborted: 0, total: 1 });
+	});
+
+	test("B58: a run that ended while nobody was there is told at the next start, once", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ delta: SAID }, { sleep: 300 }, { say: `${SAID} at last` }], first.background);
+		first.background.detach();
+		await waitForResult(run);
+		assert.deepEqual(session.of(UPDATE_ENTRY), []);
+		for (let starts = 0; starts < 3; starts++) {
+			const next = open(session);
+			await next.rebuildToTheEnd();
+			assert.equal(next.statusOf(run.runId), "completed");
+			next.background.detach();
+		}
+		assert.equal(session.of(UPDATE_ENTRY).length, 1);
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+		assert.equal(session.notifications.length, 1);
+	});
+
+	test("B58, B68: a run that goes on is followed again, and told when it ends", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ delta: SAID }, { sleep: 600 }, { say: "at last" }], first.background);
+		first.background.detach();
+		const second = open(session);
+		await second.rebuild();
+		assert.equal(second.statusOf(run.runId), "running");
+		await endedIn(session, run.runId);
+		assert.equal(second.statusOf(run.runId), "completed");
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+	});
+
+	test("B48, W27: a supervisor that is killed loses its run within seconds, with what it had said, and nothing is left", async () => {
+		const session = createRecordedSession();
+		const { background, registry } = open(session);
+		const run = await begin(TALKS, background);
+		await hasSaid(run);
+		const { supervisorPid, pid } = pidsOf(run);
+		process.kill(supervisorPid, "SIGKILL");
+		await endedIn(session, run.runId);
+		const [update] = session.of(UPDATE_ENTRY);
+		assert.deepEqual([update?.status, update?.text], ["failed", SAID]);
+		assert.match(String(update?.errorMessage), /^Sub-agent was lost/);
+		assert.equal(registry.counts().failed, 1);
+		await waitGone(pid);
+		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
+	});
+
+	test("B48: one whose supervisor died while nobody was there is lost at the next start, not running for ever", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ deaf: true }, ...TALKS], first.background);
+		await hasSaid(run);
+		first.background.detach();
+		const { supervisorPid } = pidsOf(run);
+		process.kill(supervisorPid, "SIGKILL");
+		await waitGone(supervisorPid);
+		await open(session).rebuildToTheEnd();
+		const [update] = session.of(UPDATE_ENTRY);
+		assert.deepEqual([update?.status, update?.text], ["failed", SAID]);
+		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
+	});
+
+	test("a person stops a run: it is aborted, in their name, with what it had said", async () => {
+		const session = createRecordedSession();
+		const { background } = open(session);
+		const run = await begin(TALKS, background);
+		await hasSaid(run);
+		assert.equal(
+			await background.stop("20990101-000000-00000000"),
+			`Unknown run: "20990101-000000-00000000". Known runs: ${run.runId}`,
+		);
+		assert.equal(await background.stop(run.runId), undefined);
+		await endedIn(session, run.runId);
+		const [update] = session.of(UPDATE_ENTRY);
+		assert.deepEqual(
+			[update?.status, update?.text, update?.errorMessage],
+			["aborted", SAID, "Sub-agent was stopped by the user"],
+		);
+		assert.equal(session.notifications[0]?.kind, "error");
+		assert.equal(await background.stop(run.runId), `Run ${run.runId} has already ended: aborted`);
+	});
+
+	test("a supervisor that no longer answers is killed when a person stops its run, which is aborted", async () => {
+		const session = createRecordedSession();
+		const registry = createRegistry();
+		const background = createBackground(registry, session.port, { unresponsiveMs: 300 });
+		const run = await begin(TALKS, background);
+		await hasSaid(run);
+		const { supervisorPid } = pidsOf(run);
+		process.kill(supervisorPid, "SIGSTOP");
+		assert.equal(await background.stop(run.runId), undefined);
+		await endedIn(session, run.runId);
+		const [update] = session.of(UPDATE_ENTRY);
+		assert.deepEqual([update?.status, update?.text], ["aborted", SAID]);
+		assert.equal(isAlive(supervisorPid), false);
+		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
+	});
+
+	test("B63, W29: after the session is over nothing is told to it, and the run goes on", async () => {
+		const session = createRecordedSession();
+		const { background } = open(session);
+		const run = await begin([{ delta: SAID }, { sleep: 300 }, { say: "at last" }], background);
+		background.detach();
+		const before = session.entries.length;
+		await waitForResult(run);
+		assert.equal(session.entries.length, before);
+		assert.deepEqual(session.notifications, []);
+		assert.deepEqual(session.warnings, []);
+	});
+
+	test("B61: an update without a message, as kill -9 in the middle of a turn leaves it, is made good by the next start", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ say: "found it" }], first.background);
+		await session.until(() => session.notifications.length > 0);
+		first.background.detach();
+		// pi keeps a message back until the turn ends: here the process died before, and with it its claim.
+		const written = session.entries.filter(({ type }) => type === "custom");
+		session.entries.splice(0, session.entries.length, ...written);
+		rmSync(join(run.directory, "delivered"), { force: true });
+		for (let starts = 0; starts < 2; starts++) await open(session).rebuildToTheEnd();
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+		assert.equal(session.of(UPDATE_ENTRY).length, 1);
+	});
+
+	test("B61: a message without an update gets its update and no second message", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ say: "found it" }], first.background);
+		await session.until(() => session.notifications.length > 0);
+		const written = session.entries.filter(({ customType }) => customType !== UPDATE_ENTRY);
+		session.entries.splice(0, session.entries.length, ...written);
+		rmSync(join(run.directory, "delivered"), { force: true });
+		for (let starts = 0; starts < 2; starts++) await open(session).rebuildToTheEnd();
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+		assert.equal(session.of(UPDATE_ENTRY).length, 1);
+		assert.equal(session.notifications.length, 1);
+	});
+
+	test("a reload while pi still holds the message back posts no second one", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		await begin([{ say: "found it" }], first.background);
+		await session.until(() => session.notifications.length > 0);
+		const written = session.entries.filter(({ type }) => type === "custom");
+		session.entries.splice(0, session.entries.length, ...written);
+		await open(session).rebuildToTheEnd();
+		assert.deepEqual(session.of(COMPLETION_MESSAGE), []);
+	});
+
+	test("B61: what the session refuses to take is told by the next start, though this process goes on", async () => {
+		const session = createRecordedSession();
+		const { background } = open(session);
+		const run = await begin([{ delta: SAID }, { sleep: 200 }, { say: "found it" }], background);
+		const entries = [...session.entries];
+		session.end();
+		await waitForResult(run);
+		await until(() => session.warnings.length > 0, "a warning");
+		background.detach();
+		const again = createRecordedSession();
+		again.entries.push(...entries);
+		await open(again).rebuildToTheEnd();
+		assert.equal(again.of(COMPLETION_MESSAGE).length, 1);
+		assert.equal(again.of(UPDATE_ENTRY).length, 1);
+	});
+
+	test("X18: a fork shows a run in its status only: no entry, no message, no notification", async () => {
+		const session = createRecordedSession();
+		const original = open(session);
+		const run = await begin([{ delta: SAID }, { sleep: 500 }, { say: "at last" }], original.background);
+		const fork = createRecordedSession("the fork");
+		fork.entries.push(...session.entries);
+		const forked = open(fork);
+		await forked.rebuild();
+		assert.equal(forked.statusOf(run.runId), "running");
+		await Promise.all([
+			endedIn(session, run.runId),
+			fork.until(() => fork.statuses.includes("bg: 0 running / 1 total")),
+		]);
+		assert.equal(forked.statusOf(run.runId), "completed");
+		assert.deepEqual(
+			fork.entries.map(({ customType }) => customType),
+			[RUN_ENTRY],
+		);
+		assert.deepEqual(fork.notifications, []);
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+	});
+
+	test("X14: the usage of a run is billed once, by the session that started it, and that outlives a restart", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ say: "found it", usage: { input: 7, output: 3 } }], first.background);
+		await endedIn(session, run.runId);
+		const fork = createRecordedSession("the fork");
+		fork.entries.push(...session.entries);
+		const forked = open(fork);
+		await forked.rebuild();
+		assert.equal(forked.background.bill(forked.registry.runs), undefined);
+		assert.deepEqual(fork.of(BILLED_ENTRY), []);
+
+		assert.equal(first.background.bill(first.registry.runs)?.input, 7);
+		assert.equal(first.background.bill(first.registry.runs), undefined);
+		assert.deepEqual(session.of(BILLED_ENTRY), [{ runId: run.runId }]);
+		assert.equal(session.of(UPDATE_ENTRY).length, 1);
+		const second = open(session);
+		await second.rebuild();
+		assert.equal(second.background.bill(second.registry.runs), undefined);
+	});
+
+	test("F49: entries that point to somebody else's directory or socket are never followed", async () => {
+		const runId = "20260102-030405-0a1b2c3d";
+		const session = createRecordedSession();
+		const { background } = open(session);
+		const run = await begin([{ say: "found it" }], background);
+		await endedIn(session, run.runId);
+		const heard: string[] = [];
+		const socket = join(yard.temporary, "docker.sock");
+		const server = createServer((client) => client.on("data", (data) => heard.push(String(data))));
+		server.on("connection", () => heard.push("connected"));
+		server.listen(socket);
+		await once(server, "listening");
+		const elsewhere = join(yard.temporary, runId);
+		mkdirSync(elsewhere);
+		writeFileSync(join(elsewhere, "result.json"), readFileSync(join(run.directory, "result.json")));
+		const forgeries: Partial<BackgroundRun>[] = [
+			{ runId, directory: elsewhere, socket },
+			{ runId: "20260102-030405-0a1b2c3e", directory: join(yard.temporary, "20260102-030405-0a1b2c3e"), socket },
+		];
+		const forged = createRecordedSession();
+		for (const each of forgeries) forged.port.appendEntry(RUN_ENTRY, encodeRun({ ...run, ...each }));
+		const opened = open(forged);
+		await opened.rebuild();
+		assert.deepEqual(opened.registry.runs, []);
+		assert.match((await opened.background.stop(runId)) ?? "", /^Unknown run/);
+		server.close();
+		assert.deepEqual(heard, []);
+		assert.deepEqual(forged.of(COMPLETION_MESSAGE), []);
+	});
+
+	test("a run whose directory is gone is lost, and one that lives without it still tells its answer", async () => {
+		const session = createRecordedSession();
+		const { background } = open(session);
+		const lives = await begin([{ delta: SAID }, { sleep: 500 }, { say: "at last" }], background);
+		await hasSaid(lives);
+		rmSync(lives.directory, { recursive: true });
+		await endedIn(session, lives.runId);
+		assert.deepEqual(
+			[session.of(UPDATE_ENTRY)[0]?.status, session.of(UPDATE_ENTRY)[0]?.text],
+			["completed", "at last"],
+		);
+
+		const other = createRecordedSession();
+		const ended = await begin([{ say: "nobody will know" }], open(createRecordedSession()).background);
+		await waitForResult(ended);
+		await waitGone(pidsOf(ended).supervisorPid);
+		other.port.appendEntry(RUN_ENTRY, encodeRun(ended));
+		rmSync(ended.directory, { recursive: true });
+		await open(other).rebuildToTheEnd();
+		assert.deepEqual(
+			other.of(UPDATE_ENTRY).map(({ status }) => status),
+			["failed"],
+		);
+	});
+
+	test("a run that the session cannot take is not started", async () => {
+		const session = createRecordedSession();
+		const { background, registry } = open(session);
+		session.end();
+		const prepared = yard.prepare([{ say: "never" }], { lifetime: "background" });
+		const { runId, task, cwd, socket } = prepared.spec;
+		const run: BackgroundRun = {
+			...{ runId, task, cwd, socket, owner: "recorded", directory: prepared.directory, startedAt: Date.now() },
+			...{ preset: "scout", presetSource: "global", requestedModel: undefined, resolvedModel: undefined },
+			progress: { kind: "running" },
+		};
+		const started = await start(prepared, (control) => background.add(run, control));
+		assert.equal(started.ok, false);
+		assert.deepEqual(registry.runs, []);
+		await waitForResult(run);
+		assert.equal(eventsOf(run).includes('"started"'), false);
+	});
+
+	test("F52: of two processes with the same session one tells, and after its death nobody tells again", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ say: "found it" }], first.background);
+		first.background.detach();
+		await waitForResult(run);
+		const claimants = await Promise.all(Array.from({ length: 6 }, () => claimant(run)));
+		assert.equal(claimants.filter(({ answer }) => answer === "taken").length, 1);
+		await open(session).rebuildToTheEnd();
+		assert.deepEqual(session.of(COMPLETION_MESSAGE), [], "while the one that claimed it lives");
+		for (const { process: each } of claimants) each.kill("SIGKILL");
+		await Promise.all(claimants.map(({ process: each }) => waitGone(each.pid ?? 0)));
+		// It died before it could tell.
+		const next = await Promise.all(Array.from({ length: 6 }, () => claimant(run)));
+		assert.equal(next.filter(({ answer }) => answer === "taken").length, 1);
+		for (const { process: each } of next) each.kill("SIGKILL");
+		await Promise.all(next.map(({ process: each }) => waitGone(each.pid ?? 0)));
+		await open(session).rebuildToTheEnd();
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+	});
+
+	/** Another process that claims the delivery and lives on. */
+	async function claimant(run: BackgroundRun): Promise<{ process: ChildProcess; answer: string }> {
+		const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLAIMANT, run.directory], {
+			stdio: ["pipe", "pipe", "inherit"],
+		});
+		const [answer] = await once(child.stdout ?? child, "data");
+		return { process: child, answer: String(answer).trim() };
+	}
+});

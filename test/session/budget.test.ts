@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ENTRY_TYPE, encodeRecord } from "../../src/records/session-entries.ts";
+import { createBudget } from "../../src/session/budget.ts";
+import { startedRuns } from "../../src/session/rebuild.ts";
+import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createRecordedHost } from "../rig/recorded-host.ts";
+import { recordWith } from "../rig/records.ts";
+
+let yard: Yard;
+before(() => {
+	yard = createYard();
+});
+after(() => yard.dispose());
+
+const REFUSED = /has started 100 sub-agents and may start 100 in all \(setting subagents\.maxRunsPerSession\)/;
+
+test("R2, X19: the 101st run of a session is refused, and so is a call that would go beyond", () => {
+	const budget = createBudget();
+	assert.equal(budget.claim(90, 100), undefined);
+	assert.match(budget.claim(11, 100) ?? "", /has started 90 sub-agents/);
+	assert.equal(budget.claim(10, 100), undefined);
+	assert.match(budget.claim(1, 100) ?? "", REFUSED);
+});
+
+test("R2: a call beyond the budget starts nothing", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	recorded.host.budget.reset(100);
+	await assert.rejects(recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] }), REFUSED);
+	assert.deepEqual(recorded.kept, []);
+});
+
+test("R2: runs from before a restart count", () => {
+	const start = {
+		type: "custom",
+		customType: ENTRY_TYPE,
+		data: encodeRecord(recordWith({ progress: { kind: "running" } })),
+	};
+	const end = { type: "custom", customType: ENTRY_TYPE, data: encodeRecord(recordWith()) };
+	const background = { type: "custom", customType: "pi-subagents:bg-run", data: {} };
+	assert.equal(startedRuns([start, end, background, { type: "message" }]), 2);
+});

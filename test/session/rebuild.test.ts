@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { RunResult } from "../../src/domain/state.ts";
+import { noUsage } from "../../src/domain/usage.ts";
+import { ENTRY_TYPE, encodeRecord } from "../../src/records/session-entries.ts";
+import { createSessionStore } from "../../src/records/session-store.ts";
+import { rebuildStore } from "../../src/session/rebuild.ts";
+import { recordWith } from "../rig/records.ts";
+
+test("X8 X9: of an agent that finished after its caller had died, the session keeps what it handed over", async (t) => {
+	const root = mkdtempSync(join(tmpdir(), "pi-rebuild-"));
+	t.after(() => rmSync(root, { recursive: true, force: true }));
+	const runId = "20260102-030405-0a1b2c3d";
+	const directory = join(root, runId);
+	mkdirSync(directory);
+	const result: RunResult = {
+		...{ runId, startedAt: 1, endedAt: 2, exit: { kind: "code", code: 0 }, text: "free text", usage: noUsage },
+		...{ model: undefined, stopReason: "toolUse", toolCalls: 1, messageCount: 3, leftovers: [], artifactErrors: [] },
+		outcome: { kind: "completed", text: "handed over", end: "natural" },
+		finalized: { status: "SUCCESS", result: "handed over" },
+	};
+	writeFileSync(join(directory, "result.json"), JSON.stringify(result));
+	const running = recordWith({ runId, sessionId: "id", family: "agent", directory, progress: { kind: "running" } });
+	const store = createSessionStore();
+	await rebuildStore(store, [{ type: "custom", customType: ENTRY_TYPE, data: encodeRecord(running) }]);
+	const [record] = store.runsOf("id");
+	assert.equal(record?.family, "agent");
+	assert.deepEqual(record?.progress.kind === "ended" && [record.progress.status, record.progress.text], [
+		"completed",
+		"handed over",
+	]);
+});

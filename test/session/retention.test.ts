@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ensureSocketDirectory, socketPathOf } from "../../src/child/protocol.ts";
+import { pruneRuns } from "../../src/session/retention.ts";
+
+const NOW = Date.UTC(2026, 5, 30);
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const RULES = { maxAgeMs: 14 * DAY_MS, maxRuns: 200, named: new Set<string>(), now: NOW };
+
+function runsDirectory(t: TestContext): string {
+	const directory = mkdtempSync(join(tmpdir(), "pi-subagents-runs-"));
+	t.after(() => rmSync(directory, { recursive: true, force: true }));
+	return directory;
+}
+
+/** A finished run of the given day of June 2026. */
+function addRun(runs: string, day: number, number = 0, finished = true): string {
+	const id = `202606${String(day).padStart(2, "0")}-120000-${number.toString(16).padStart(8, "0")}`;
+	mkdirSync(join(runs, id));
+	writeFileSync(join(runs, id, "events.jsonl"), "");
+	if (finished) writeFileSync(join(runs, id, "result.json"), "{}");
+	return id;
+}
+
+test("X19: runs older than the retention time go, younger ones stay", async (t) => {
+	const runs = runsDirectory(t);
+	addRun(runs, 1);
+	const young = addRun(runs, 20);
+	assert.equal(await pruneRuns(runs, RULES), 1);
+	assert.deepEqual(readdirSync(runs), [young]);
+});
+
+test("X19: beyond the number of runs that are kept the oldest go", async (t) => {
+	const runs = runsDirectory(t);
+	const ids = [20, 21, 22, 23].map((day) => addRun(runs, day));
+	await pruneRuns(runs, { ...RULES, maxRuns: 2 });
+	assert.deepEqual(readdirSync(runs), ids.slice(2));
+});
+
+test("X7: a run that the session names stays, however old it is", async (t) => {
+	const runs = runsDirectory(t);
+	const named = addRun(runs, 1);
+	assert.equal(await pruneRuns(runs, { ...RULES, named: new Set([named]) }), 0);
+	assert.deepEqual(readdirSync(runs), [named]);
+});
+
+test("X7: a run without a result stays while its supervisor answers, and goes when nobody does", async (t) => {
+	const runs = runsDirectory(t);
+	const alive = addRun(runs, 1, process.pid, false);
+	addRun(runs, 2, 1, false);
+	ensureSocketDirectory(dirname(socketPathOf(alive)));
+	writeFileSync(join(runs, alive, "meta.json"), JSON.stringify({ socket: socketPathOf(alive) }));
+	const supervisor = createServer().listen(socketPathOf(alive));
+	t.after(() => supervisor.close());
+	await pruneRuns(runs, RULES);
+	assert.deepEqual(readdirSync(runs), [alive]);
+});
+
+test("what is not a run directory is left alone, and a link is not followed", async (t) => {
+	const runs = runsDirectory(t);
+	const elsewhere = runsDirectory(t);
+	const victim = addRun(elsewhere, 1);
+	writeFileSync(join(runs, ".gitignore"), "*\n");
+	mkdirSync(join(runs, "notes"));
+	symlinkSync(join(elsewhere, victim), join(runs, "20260601-120000-000000ff"));
+	assert.equal(await pruneRuns(runs, RULES), 0);
+	assert.deepEqual(readdirSync(join(elsewhere, victim)).sort(), ["events.jsonl", "result.json"]);
+	assert.equal(await pruneRuns(join(runs, "no such directory"), RULES), 0);
+});

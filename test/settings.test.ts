@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import type { TrustContext } from "../src/definitions/trust.ts";
+import { loadSettings } from "../src/settings.ts";
+
+const DEFAULTS = {
+	maxLinesPerWindow: 15,
+	commandPreviewWidth: 160,
+	idleGraceSeconds: 30,
+	repeatedCalls: 5,
+	inheritModel: true,
+	families: ["delegate", "subagent", "background"],
+	runner: "process",
+	keepPanes: false,
+	maxConcurrency: 4,
+	maxBackground: 16,
+	maxRunsPerSession: 100,
+	timeout: undefined,
+	headStart: true,
+	leftovers: "end",
+	isolation: "none",
+	outputLimit: 51_200,
+	runRetentionDays: 14,
+	maxRuns: 200,
+};
+
+describe("settings", () => {
+	let root: string;
+	let project: string;
+	const person = () => join(root, "agent", "settings.json");
+	const ofProject = () => join(project, ".pi", "settings.json");
+
+	beforeEach(() => {
+		root = realpathSync(mkdtempSync(join(tmpdir(), "pi-settings-")));
+		project = join(root, "project");
+		mkdirSync(project);
+		mkdirSync(join(root, "agent"));
+	});
+	afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+	const write = (path: string, value: unknown) => {
+		mkdirSync(dirname(path), { recursive: true });
+		writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value));
+	};
+	const load = (trust: Partial<TrustContext> = {}) =>
+		loadSettings(join(root, "agent"), {
+			cwd: project,
+			agentDirectory: join(root, "agent"),
+			isProjectTrusted: true,
+			flag: undefined,
+			trustsByDefault: false,
+			...trust,
+		});
+
+	test("A157, A158, A160, X19: without any file these are the values", () => {
+		assert.deepEqual(load(), { settings: DEFAULTS, warnings: [] });
+	});
+
+	test("A157: the person's values, then the project's, key by key", () => {
+		write(person(), { subagents: { maxLinesPerWindow: 20, looping_tool_count: 7, maxConcurrency: 2 } });
+		write(ofProject(), { subagents: { maxLinesPerWindow: 30, extend_timeout_debounce: 10 } });
+		const { settings, warnings } = load();
+		assert.deepEqual(settings, {
+			...DEFAULTS,
+			maxLinesPerWindow: 30,
+			repeatedCalls: 7,
+			idleGraceSeconds: 10,
+			maxConcurrency: 2,
+		});
+		assert.deepEqual(warnings, []);
+	});
+
+	test("A63, A67, A159, X19: numbers are kept within their ranges", () => {
+		const ranges: [string, keyof typeof DEFAULTS, number, number][] = [
+			["extend_timeout_debounce", "idleGraceSeconds", 0, 300],
+			["looping_tool_count", "repeatedCalls", 0, 50],
+			["maxConcurrency", "maxConcurrency", 1, 16],
+			["maxLinesPerWindow", "maxLinesPerWindow", 1, 500],
+		];
+		for (const [key, name, min, max] of ranges) {
+			for (const [given, taken] of [
+				[-1e9, min],
+				[min, min],
+				[max, max],
+				[max + 0.5, max],
+				[1e9, max],
+			] as const) {
+				write(person(), { subagents: { [key]: given } });
+				assert.equal(load().settings[name], taken, `${key} ${given}`);
+			}
+		}
+		write(person(), { subagents: { commandPreviewWidth: 3 } });
+		assert.equal(load().settings.commandPreviewWidth, 20);
+	});
+
+	test("X15, X19: a timeout that is none is no timeout, with a warning", () => {
+		for (const timeout of [0, 86_401, "10", null, -1]) {
+			write(person(), { subagents: { timeout } });
+			const { settings, warnings } = load();
+			assert.equal(settings.timeout, undefined);
+			assert.equal(warnings.length, 1);
+		}
+		write(person(), { subagents: { timeout: 86_400 } });
+		assert.equal(load().settings.timeout, 86_400);
+	});
+
+	test("A161, X19: a bad value falls back to the default with one warning that names file, key and default", () => {
+		const bad = {
+			maxLinesPerWindow: "20",
+			extend_timeout_debounce: null,
+			inheritModel: "no",
+			families: ["delegate", "all"],
+			runner: "screen",
+			leftovers: true,
+			maxConcurrency: {},
+		};
+		write(person(), { subagents: bad });
+		const { settings, warnings } = load();
+		assert.deepEqual(settings, DEFAULTS);
+		assert.equal(warnings.length, Object.keys(bad).length);
+		for (const key of Object.keys(bad)) {
+			assert.equal(warnings.filter((each) => each.startsWith(`${person()}: subagents.${key} `)).length, 1, key);
+		}
+		assert.match(warnings.find((each) => each.includes("maxConcurrency")) ?? "", / 4 is used$/);
+	});
+
+	test("A161: unknown keys, here and elsewhere in the file, are tolerated; so is a byte order mark", () => {
+		write(person(), `\uFEFF${JSON.stringify({ theme: "dark", subagents: { later: 1, maxRuns: 5 } })}`);
+		assert.deepEqual(load(), { settings: { ...DEFAULTS, maxRuns: 5 }, warnings: [] });
+	});
+
+	test("A161: a file that is no JSON, or whose key is no object, gives the defaults and a warning", () => {
+		for (const content of ["{", '"text"', { subagents: [] }, { subagents: 7 }, { subagents: null }]) {
+			write(person(), content);
+			const { settings, warnings } = load();
+			assert.deepEqual(settings, DEFAULTS);
+			assert.equal(warnings.length, 1);
+			assert.ok(warnings[0]?.startsWith(person()));
+		}
+	});
+
+	test("X11: families keep their order, twice is once, and none is allowed", () => {
+		write(person(), { subagents: { families: ["background", "delegate", "delegate"] } });
+		assert.deepEqual(load().settings.families, ["delegate", "background"]);
+		write(person(), { subagents: { families: [] } });
+		assert.deepEqual(load().settings.families, []);
+	});
+
+	test("X12, A162, W23: a project that is not trusted sets nothing, and one notice says so", () => {
+		write(person(), { subagents: { maxRuns: 5 } });
+		write(ofProject(), { subagents: { maxRuns: 9, leftovers: "keep" } });
+		for (const trust of [{ isProjectTrusted: false }, { flag: "no-approve" as const }]) {
+			const { settings, warnings } = load(trust);
+			assert.deepEqual(settings, { ...DEFAULTS, maxRuns: 5 });
+			assert.equal(warnings.length, 1);
+			assert.match(warnings[0] ?? "", /not trusted/);
+		}
+		assert.equal(load({ flag: "approve", isProjectTrusted: true }).settings.maxRuns, 9);
+		write(ofProject(), { theme: "dark" });
+		assert.deepEqual(load({ isProjectTrusted: false }).warnings, []);
+	});
+
+	test("X12, X19: the nearest ancestor's settings count, by the trust in that directory", () => {
+		write(ofProject(), { subagents: { maxRuns: 9 } });
+		const below = join(project, "a", "b");
+		mkdirSync(below, { recursive: true });
+		// pi has nothing to ask about in the sub-directory, so its own answer says nothing about the project.
+		const asked = load({ cwd: below });
+		assert.equal(asked.settings.maxRuns, 200);
+		assert.equal(asked.warnings.length, 1);
+		assert.equal(load({ cwd: below, trustsByDefault: true }).settings.maxRuns, 9);
+		write(join(root, "agent", "trust.json"), { [project]: true });
+		assert.equal(load({ cwd: below }).settings.maxRuns, 9);
+		write(join(root, "agent", "trust.json"), { [project]: false });
+		assert.equal(load({ cwd: below, trustsByDefault: true }).settings.maxRuns, 200);
+	});
+});

@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { subagentsCommand } from "../../src/commands/subagents.ts";
+import { BILLED_ENTRY, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/background-entries.ts";
+import { backgroundTool } from "../../src/tools/background-agent.ts";
+import { backgroundStatusTool } from "../../src/tools/background-status.ts";
+import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
+import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
+import type { RecordedHost } from "../rig/recorded-host.ts";
+import { until } from "../rig/until.ts";
+import { createPresetYard, MODELS, type PresetYard, runsIn, use } from "./preset-yard.ts";
+
+const MANY_MODELS = Array.from({ length: 21 }, (_, at) => ({ provider: "mock", id: `m-${at}`, name: `m-${at}` }));
+
+describe("background_agent and background_agent_status", { concurrency: 3 }, () => {
+	let yard: PresetYard;
+	before(() => {
+		yard = createPresetYard();
+	});
+	after(() => yard.dispose());
+	const begin = (host: RecordedHost, args: Record<string, unknown>, signal?: AbortSignal) =>
+		use(backgroundTool(host.host, MODELS), host, args, signal);
+	const status = (host: RecordedHost, args: Record<string, unknown> = {}) =>
+		use(backgroundStatusTool(host.host), host, args);
+	const task = (...steps: FakeStep[]) => promptOf(...steps);
+	const ended = ({ session }: RecordedHost, count = 1) => session.until(() => session.of(UPDATE_ENTRY).length >= count);
+	const stopAll = async ({ host, session }: RecordedHost) => {
+		const running = host.registry.runs.filter(({ progress }) => progress.kind === "running");
+		for (const { runId } of running) await host.background.stop(runId);
+		await session.until(() => host.registry.counts().running === 0);
+	};
+
+	test("B8, B49–B52: it returns at once with the handle and the counts, and the run goes on", async () => {
+		const host = yard.session();
+		const result = await begin(host, { preset: "scout", task: task({ hang: true }), model: "MOCK-2:high" });
+		const { run, counts } = result.details;
+		assert.equal(
+			result.text,
+			[
+				`Started scout in the background (run: ${run.runId}, model: mock/mock-2)`,
+				`Artifacts: ${run.directory}`,
+				"Background agents: 1 running, 0 completed, 0 failed, 0 aborted, 1 total",
+			].join("\n"),
+		);
+		assert.deepEqual(counts, { running: 1, completed: 0, failed: 0, aborted: 0, total: 1 });
+		assert.deepEqual(
+			[run.preset, run.presetSource, run.status, run.requestedModel, run.resolvedModel, run.cwd],
+			["scout", "project", "running", "mock/mock-2:high", "mock/mock-2", host.context.cwd],
+		);
+		assert.equal(run.artifacts.result, join(run.directory, "result.json"));
+		assert.equal(host.session.of(RUN_ENTRY)[0]?.runId, run.runId);
+		const meta = JSON.parse(readFileSync(run.artifacts.meta, "utf8")) as Record<string, unknown>;
+		const { preset, presetSource, tools, systemPrompt, systemPromptPath } = meta;
+		assert.deepEqual(
+			{ preset, presetSource, tools, systemPrompt, systemPromptPath },
+			{
+				...{ preset: "scout", presetSource: "project", tools: null, systemPrompt: "You look around." },
+				systemPromptPath: run.artifacts.systemPrompt,
+			},
+			"B39",
+		);
+		assert.deepEqual(
+			[meta.requestedModel, meta.resolvedModel, meta.lifetime],
+			["mock/mock-2:high", "mock/mock-2", "background"],
+		);
+		await stopAll(host);
+	});
+
+	test("B7, B8, X24: what it does not take, does not know or cannot use is refused, and nothing is started", async () => {
+		const host = yard.session();
+		const one = { preset: "scout", task: "x" };
+		const form = "Valid form: {preset, task, model?, cwd?}";
+		const wrong: [Record<string, unknown>, string][] = [
+			[{ ...one, tasks: [one] }, `background_agent does not take tasks. ${form}`],
+			[{ ...one, agent: "a", sessionId: "s" }, `background_agent does not take agent, sessionId. ${form}`],
+			[{ ...one, systemPrompt: "x", tools: [] }, `background_agent does not take systemPrompt, tools. ${form}`],
+			[{ ...one, preset: "nobody" }, 'Unknown preset: "nobody". Available presets: plain, scout'],
+			[
+				{ ...one, preset: "plain" },
+				"No model is named, in the call or in the preset. Available models: mock/mock-1, mock/mock-2",
+			],
+			[{ ...one, cwd: "src" }, "cwd must be an absolute path"],
+			[{ ...one, task: " " }, "background_agent needs a task"],
+		];
+		for (const [args, message] of wrong) await assert.rejects(begin(host, args), { message }, JSON.stringify(args));
+		const aborted = AbortSignal.abort();
+		await assert.rejects(begin(host, one, aborted), /The call was aborted before the agent was started/);
+		assert.deepEqual(runsIn(host), []);
+		assert.deepEqual(host.session.entries, []);
+		assert.equal(host.host.registry.counts().total, 0);
+	});
+
+	test("a call that is aborted while its supervisor starts leaves no run behind that nobody knows of", async () => {
+		const host = yard.session();
+		const stop = new AbortController();
+		const starting = begin(host, { preset: "scout", task: task({ hang: true }) }, stop.signal);
+		await until(() => runsIn(host).length > 0, "a run directory");
+		stop.abort();
+		await assert.rejects(starting, /The call was aborted before the agent was started/);
+		const directory = join(host.context.cwd, ".pi", "subagents", "runs", runsIn(host)[0] ?? "");
+		await until(() => existsSync(join(directory, "result.json")), "its result");
+		const result = JSON.parse(readFileSync(join(directory, "result.json"), "utf8"));
+		assert.deepEqual(result.outcome.failure, { kind: "stopped", cause: { kind: "aborted", by: "caller" } });
+		assert.deepEqual(host.session.entries, []);
+	});
+
+	test("X19: maxBackground counts those that are just starting, and an end makes room", async () => {
+		const host = yard.session({ maxBackground: 2 });
+		const one = { preset: "scout", task: task({ hang: true }) };
+		const calls = await Promise.allSettled([begin(host, one), begin(host, one), begin(host, one), begin(host, one)]);
+		assert.deepEqual(calls.map((call) => call.status).sort(), ["fulfilled", "fulfilled", "rejected", "rejected"]);
+		for (const call of calls) {
+			if (call.status === "rejected") {
+				assert.equal(
+					call.reason.message,
+					"2 background agents are running, and subagents.maxBackground allows no more",
+				);
+			}
+		}
+		await stopAll(host);
+		await begin(host, { preset: "scout", task: task({ say: "room" }) });
+		await ended(host, 3);
+	});
+
+	test("B9, B64–B66, X14: status of active, of all, of one run; the answer in the text, every field in the details, the usage once", async () => {
+		const host = yard.session();
+		assert.equal((await status(host)).text, "Background agents: 0 running, 0 completed, 0 failed, 0 aborted, 0 total");
+		const done = await begin(host, {
+			preset: "scout",
+			task: task({ say: "found\nit", usage: { input: 7, output: 3 } }),
+		});
+		await ended(host);
+		const runs = await begin(host, { preset: "plain", task: `${task({ hang: true })}\nsecond line`, model: "mock-2" });
+		const { runId } = done.details.run;
+
+		const active = await status(host);
+		const counts = "Background agents: 1 running, 1 completed, 0 failed, 0 aborted, 2 total";
+		const [first, row] = active.text.split("\n\n");
+		assert.equal(first, counts);
+		assert.match(
+			row ?? "",
+			new RegExp(`^⏳ ${runs.details.run.runId} plain: running, \\d+s, mock/mock-2: \\[\\{"hang":true\\}\\]$`),
+		);
+		assert.equal(active.usage, undefined);
+
+		const all = await status(host, { includeCompleted: true });
+		assert.match(all.text, new RegExp(`\n\n✓ ${runId} scout: completed, \\d+s, mock/mock-1: .*\nfound\nit\n\n⏳ `));
+		assert.equal(all.usage?.input, 7);
+		const [shown] = all.details.runs;
+		assert.ok(shown?.progress.kind === "ended");
+		assert.deepEqual(
+			[shown.status, shown.preset, shown.cwd, shown.resolvedModel, shown.requestedModel, shown.artifacts.events],
+			["completed", "scout", host.context.cwd, "mock/mock-1", "mock/mock-1", join(shown.directory, "events.jsonl")],
+		);
+		assert.ok(shown.startedAt <= shown.progress.at);
+		assert.deepEqual(
+			[shown.progress.exitCode, shown.progress.stopReason, shown.progress.text],
+			[0, "stop", "found\nit"],
+		);
+
+		const again = await status(host, { runId });
+		assert.equal(again.text.startsWith(`${counts}\n\n✓ ${runId} scout: completed`), true);
+		assert.equal(again.usage, undefined, "X14: once");
+		assert.deepEqual(host.session.of(BILLED_ENTRY), [{ runId }]);
+		await assert.rejects(status(host, { runId: "x" }), {
+			message: `Unknown run: "x". Known runs: ${runId}, ${runs.details.run.runId}`,
+		});
+		await stopAll(host);
+	});
+
+	test("X13, X16: a run that failed, was stopped or said nothing is called so, with what it had written", async () => {
+		const host = yard.session();
+		const failed = await begin(host, { preset: "scout", task: task({ say: "half" }, { exit: 3 }) });
+		await ended(host, 1);
+		const silent = await begin(host, { preset: "scout", task: task({ say: "" }) });
+		await ended(host, 2);
+		const stopped = await begin(host, { preset: "scout", task: task({ say: "so far" }, { hang: true }) });
+		const events = stopped.details.run.artifacts.events;
+		await until(() => readFileSync(events, "utf8").includes('"text":"so far"'), "its words");
+		await host.host.background.stop(stopped.details.run.runId);
+		await ended(host, 3);
+		const looped = await begin(host, {
+			preset: "scout",
+			task: task({ repeat: 9, steps: [{ tool: "read", args: { path: "a" }, result: "x" }] }, { hang: true }),
+		});
+		await ended(host, 4);
+		const { text } = await status(host, { includeCompleted: true });
+		const [, ...rows] = text.replaceAll(/, \d+s, mock\/mock-1: .*/g, "").split("\n\n");
+		assert.deepEqual(rows, [
+			`✗ ${failed.details.run.runId} scout: failed — Sub-agent process exited with code 3\nWhat it had written:\nhalf`,
+			`✓ ${silent.details.run.runId} scout: completed, no text output`,
+			`✗ ${stopped.details.run.runId} scout: aborted — Sub-agent was stopped by the user\nWhat it had written:\nso far`,
+			`✗ ${looped.details.run.runId} scout: failed — Loop detected: sub-agent is repeating the same tool calls`,
+		]);
+		const [message] = host.session.notifications;
+		assert.match(
+			message?.text ?? "",
+			/^✗ Background agent scout \(.*\) failed after \d+s — Sub-agent process exited with code 3$/,
+		);
+		assert.match(host.session.notifications[1]?.text ?? "", /completed, no text output after/);
+	});
+
+	test("X15: no timeout of its own; the setting gives one, and a run that exceeds it has failed", async () => {
+		const host = yard.session({ timeout: 1, extend_timeout_debounce: 0 });
+		await begin(host, { preset: "scout", task: task({ hang: true }) });
+		await ended(host);
+		const [update] = host.session.of(UPDATE_ENTRY);
+		assert.equal(update?.status, "failed");
+		assert.match(String(update?.errorMessage), /^Timed out after 1s\./);
+		const free = yard.session();
+		const { run } = (await begin(free, { preset: "scout", task: task({ say: "x" }) })).details;
+		assert.equal(JSON.parse(readFileSync(run.artifacts.meta, "utf8")).limits.timeoutMs, 0);
+		await ended(free);
+	});
+
+	test("X19: outputLimit holds for all answers of a status together", async () => {
+		const host = yard.session({ outputLimit: 1_024 });
+		for (const [at, letter] of ["a", "b", "c", "d"].entries()) {
+			await begin(host, { preset: "scout", task: task({ say: letter.repeat(5_000) }) });
+			await ended(host, at + 1);
+		}
+		const { text } = await status(host, { includeCompleted: true });
+		for (const letter of ["a", "b", "c", "d"]) assert.ok(text.includes(`\n${letter.repeat(256)}\n\n[cut after 256 `));
+	});
+
+	test("X8: the reading tools answer for a background run, in A's words", async () => {
+		const host = yard.session();
+		const { run } = (await begin(host, { preset: "scout", task: task({ say: "so far" }, { hang: true }) })).details;
+		await until(() => readFileSync(run.artifacts.events, "utf8").includes('"text":"so far"'), "its words");
+		const sessionId = run.runId;
+		const output = () => use(outputTool(host.host), host, { sessionId });
+		const running = await output();
+		assert.deepEqual([running.text, running.details.status, running.details.taskName], ["so far", "running", "scout"]);
+		await stopAll(host);
+		assert.deepEqual([(await output()).text, (await output()).details.status], ["so far", "error"]);
+		const transcript = await use(sessionTool(host.host), host, { sessionId });
+		assert.match(transcript.text, /so far\n\[Error: Sub-agent was stopped by the user\]$/);
+	});
+
+	test("X10, B31: other spellings fit the enum; beyond 20 models there is none", () => {
+		const host = yard.session();
+		const tool = backgroundTool(host.host, MODELS);
+		const models = (of: typeof tool) => (of.parameters.properties as { model: { enum?: string[] } }).model.enum;
+		assert.deepEqual(models(tool), ["mock/mock-1", "mock/mock-2"]);
+		const prepared = (model: string) => (tool.prepareArguments?.({ model }) as { model: string } | undefined)?.model;
+		assert.deepEqual(["MOCK-2", "mock-2:high", "mock/mock-1"].map(prepared), [
+			"mock/mock-2",
+			"mock/mock-2",
+			"mock/mock-1",
+		]);
+		assert.equal(prepared("nobody's"), "nobody's");
+		const many = backgroundTool(host.host, MANY_MODELS);
+		assert.equal(models(many), undefined);
+		assert.deepEqual(many.prepareArguments?.({ model: "M-7" }), { model: "M-7" });
+	});
+
+	test("/subagents lists, stops one, lets choose, and says what it cannot do", async () => {
+		const host = yard.session();
+		const { registry, background } = host.host;
+		const command = subagentsCommand(registry, background);
+		const said: string[] = [];
+		const offered: string[][] = [];
+		const ui = {
+			notify: (text: string) => void said.push(text),
+			select: async (_title: string, options: string[]) => {
+				offered.push(options);
+				return options[0];
+			},
+		};
+		const type = async (args: string) => {
+			await command.handler(args, { ui } as never);
+			return said.at(-1);
+		};
+		assert.equal(await type("stop"), "No background agent is running");
+		assert.deepEqual(offered, []);
+		const { run } = (await begin(host, { preset: "scout", task: task({ hang: true }) })).details;
+		assert.match((await type("")) ?? "", /^Background agents: 1 running.*\n⏳ .* scout: running/);
+		assert.match((await type("halt")) ?? "", /^Usage: /);
+		assert.equal(await type("stop nobody"), `Unknown run: "nobody". Known runs: ${run.runId}`);
+		const complete = command.getArgumentCompletions?.("st") as { value: string }[];
+		assert.deepEqual(
+			complete.map(({ value }) => value),
+			[`stop ${run.runId}`],
+		);
+		assert.equal(await type("stop"), `Stopping ${run.runId}`);
+		await ended(host);
+		assert.equal(host.session.of(UPDATE_ENTRY)[0]?.status, "aborted");
+	});
+});

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { createDelegateYard, type DelegateYard, linesOf, runIdsIn, task } from "../rig/delegate-yard.ts";
+import { promptOf } from "../rig/fake-steps.ts";
+
+describe("delegate_to_subagents", { concurrency: 3 }, () => {
+	let yard: DelegateYard;
+	before(() => {
+		yard = createDelegateYard();
+	});
+	after(() => yard.dispose());
+	const session: DelegateYard["session"] = (...given) => yard.session(...given);
+
+	test("A14, A15, A18, A20: one task, one line, its details", async () => {
+		const { delegate } = session();
+		const call = await delegate({ tasks: [task("scout", { say: "found it", usage: { input: 12, output: 3 } })] });
+		const { details, usage } = call.result;
+		assert.deepEqual(call.lines, [`✓ scout: completed (session: ${details.sessionIds[0]})`]);
+		assert.match(details.sessionIds[0] ?? "", /^[0-9a-f]{16}$/);
+		assert.equal(details.globalStatus, "done");
+		assert.equal(details.maxLinesPerWindow, 15);
+		const [window] = details.windows;
+		assert.ok(window);
+		const { startedAt, completedAt = 0, allMessages, usage: own, ...rest } = window;
+		assert.deepEqual(rest, {
+			name: "scout",
+			sessionId: details.sessionIds[0],
+			status: "completed",
+			lines: [{ text: "found it", kind: "text" }],
+			exitCode: 0,
+			model: "mock/mock-1",
+			stopReason: "stop",
+			timeout: 600,
+			toolCalls: 0,
+		});
+		assert.ok(startedAt > 0 && startedAt <= completedAt);
+		assert.deepEqual(
+			allMessages.map(({ role }) => role),
+			["user", "assistant"],
+		);
+		assert.deepEqual(own, usage);
+		assert.equal(usage?.input, 12);
+		assert.equal(call.failed, false);
+		assert.equal(JSON.stringify(call.result), JSON.stringify(JSON.parse(JSON.stringify(call.result))));
+	});
+
+	test("A16, A24, X13, X17: what became of each task, in task order whoever ends first", async () => {
+		const { delegate } = session({}, { looping_tool_count: 3, extend_timeout_debounce: 0 });
+		const call = await delegate({
+			tasks: [
+				task("slow", { sleep: 700 }, { say: "x" }),
+				task("empty", { say: "  \n" }),
+				task("cut", { say: "as far", stopReason: "length" }),
+				task("model", { say: "", stopReason: "error", errorMessage: "401: \u001b[31mno\nkey" }),
+				task("exit", { stderr: "a reason\n" }, { exit: 3 }),
+				task("signal", { signal: "SIGKILL" }),
+				task("silent", { settle: true }),
+				{ ...task("timeout", { hang: true }), timeout: 1 },
+				task("loop", { repeat: 9, steps: [{ tool: "ls", args: { path: "a" } }] }, { hang: true }),
+				{ ...task("cwd", { say: "x" }), cwd: "relative" },
+				{ ...task("profile", { say: "x" }), profile: "nobody" },
+				task("multi\nline \u001b[1mname", { say: "x" }),
+			],
+		});
+		assert.deepEqual(linesOf(call), [
+			"✓ slow: completed (session)",
+			"✓ empty: completed, no text output (session)",
+			"✓ cut: completed, cut by the output limit (session)",
+			"✗ model: error — 401: no key (session)",
+			"✗ exit: error — Sub-agent process exited with code 3: a reason (session)",
+			"✗ signal: error — Sub-agent process was killed by SIGKILL (session)",
+			"✗ silent: error — Sub-agent ended without any answer of the model (session)",
+			"✗ timeout: error — Timed out after 1s. Consider resuming with a longer timeout. (session)",
+			"✗ loop: error — Loop detected: sub-agent is repeating the same tool calls (session)",
+			"✗ cwd: error — cwd must be an absolute path (session)",
+			'✗ profile: error — Unknown profile: "nobody". Available profiles: (none) (session)',
+			"✓ multi line name: completed (session)",
+		]);
+		assert.deepEqual(
+			call.result.details.windows.map(({ exitCode }) => exitCode),
+			[0, 0, 0, 0, 3, 137, 0, 143, 143, null, null, 0],
+		);
+		assert.equal(call.failed, false);
+		assert.equal(call.result.details.windows[7]?.timeout, 1);
+	});
+
+	test("A82: a pi that cannot be started", async () => {
+		const { delegate } = session({ command: { command: "/nowhere/pi", args: [] } });
+		const call = await delegate({ tasks: [task("a", { say: "x" })] });
+		assert.match(linesOf(call)[0] ?? "", /^✗ a: error — Failed to spawn sub-agent process: .*ENOENT \(session\)$/);
+		assert.equal(call.result.details.windows[0]?.exitCode, null);
+		assert.equal(call.failed, true);
+	});
+
+	test("X13: a call whose tasks all failed is a failed call, with its details and its usage", async () => {
+		const { delegate } = session();
+		const failing = { say: "", stopReason: "error", errorMessage: "500", usage: { input: 4, output: 0 } } as const;
+		const call = await delegate({
+			tasks: [task("a", failing), { ...task("b", { say: "x" }), cwd: "/nowhere/at/all" }],
+		});
+		assert.equal(call.failed, true);
+		assert.equal(call.result.details.windows.length, 2);
+		assert.equal(call.result.usage?.input, 4);
+		assert.deepEqual(linesOf(call), [
+			"✗ a: error — 500 (session)",
+			"✗ b: error — cwd does not exist: /nowhere/at/all (session)",
+		]);
+	});
+
+	test("A28, A29: an unknown profile fails its task alone; the task's own comes before the default", async () => {
+		const { delegate } = session();
+		const call = await delegate({
+			tasks: [task("a", { say: "x" }), { ...task("b", { say: "x" }), profile: "two" }],
+			profile: "one",
+		});
+		assert.deepEqual(linesOf(call), [
+			'✗ a: error — Unknown profile: "one". Available profiles: (none) (session)',
+			'✗ b: error — Unknown profile: "two". Available profiles: (none) (session)',
+		]);
+		assert.deepEqual(
+			call.result.details.windows.map(({ profileName, errorMessage }) => [profileName, errorMessage]),
+			[
+				["one", 'Unknown profile: "one". Available profiles: (none)'],
+				["two", 'Unknown profile: "two". Available profiles: (none)'],
+			],
+		);
+	});
+
+	test("A70, X5, X10, X12: how a child is started: no prompt among its arguments, the parent's model, no session", async () => {
+		const { delegate, context } = session({ model: { provider: "mock", id: "mock-2" } });
+		const call = await delegate({ tasks: [task("a", { argv: true }, { packet: true })] });
+		const said = call.result.details.windows[0]?.allMessages
+			.filter(({ role }) => role === "assistant")
+			.map(({ content }) => (content as { text: string }[])[0]?.text ?? "");
+		const args = JSON.parse(said?.[0] ?? "") as string[];
+		const extension = args[args.indexOf("-e") + 1] ?? "";
+		assert.match(extension, /extension\.ts$/);
+		const { model } = context;
+		assert.deepEqual(
+			args.filter((arg) => arg !== extension),
+			[
+				...["--mode", "json", "-p", "--no-session", "-e"],
+				...["--provider", model?.provider, "--model", model?.id, "--thinking", "off"],
+			],
+		);
+		assert.equal(JSON.parse(said?.[1] ?? "").prompt, promptOf({ argv: true }, { packet: true }));
+	});
+
+	test("X10: with inheritModel off the child uses pi's own default", async () => {
+		const { delegate } = session({ model: { provider: "mock", id: "mock-2" } }, { inheritModel: false });
+		const call = await delegate({ tasks: [task("a", { argv: true })] });
+		assert.ok(!JSON.stringify(call.result.details.windows[0]?.allMessages).includes("--model"));
+	});
+
+	test("A49: files stand before the prompt, as the packet has it; A6: in the task's own directory", async () => {
+		const { delegate, context } = session();
+		mkdirSync(join(context.cwd, "sub"));
+		writeFileSync(join(context.cwd, "sub", "a.txt"), "one\ntwo\n");
+		const prompt = promptOf({ packet: true }, { cwd: true });
+		const files = ["a.txt", { path: "a.txt", head: 1 }, { path: "a.txt", start: 2 }, "gone.txt"];
+		const call = await delegate({ tasks: [{ name: "a", prompt, cwd: join(context.cwd, "sub"), files }] });
+		const messages = call.result.details.windows[0]?.allMessages ?? [];
+		const [first, second] = messages
+			.filter(({ role }) => role === "assistant")
+			.map(({ content }) => (content as { text: string }[])[0]?.text ?? "");
+		assert.equal(
+			JSON.parse(first ?? "").prompt,
+			[
+				"=== a.txt ===\none\ntwo",
+				"=== a.txt ===\none",
+				"=== a.txt ===\ntwo",
+				"[file not found: gone.txt]",
+				prompt,
+			].join("\n\n"),
+		);
+		assert.equal(second, join(context.cwd, "sub"));
+	});
+
+	test("X7, X9: every run leaves its trail and two entries, every refused task one", async () => {
+		const { delegate, context, kept } = session();
+		const call = await delegate({ tasks: [task("a", { say: "x" }), { ...task("b", { say: "x" }), cwd: "x" }] });
+		const [runId = "", ...others] = runIdsIn({ context });
+		assert.deepEqual(others, []);
+		const meta = JSON.parse(readFileSync(join(context.cwd, ".pi", "subagents", "runs", runId, "meta.json"), "utf8"));
+		assert.deepEqual([meta.sessionId, meta.label], [call.result.details.sessionIds[0], "a"]);
+		assert.deepEqual(kept.map(({ taskName, progress }) => `${taskName} ${progress.kind}`).toSorted(), [
+			"a ended",
+			"a running",
+			"b ended",
+		]);
+	});
+
+	test("A28, W8: one task that cannot be prepared leaves the others alone", async () => {
+		const host = session();
+		const files = [{ path: "a\0b", head: 1 }];
+		const call = await host.delegate({
+			tasks: [
+				{ ...task("nul", { say: "x" }), cwd: "/a\0b" },
+				{ ...task("file", { say: "x" }), files },
+				task("good", { say: "x" }),
+			],
+		});
+		assert.match(linesOf(call)[0] ?? "", /^✗ nul: error — cwd cannot be used: /);
+		assert.deepEqual(linesOf(call).slice(1), ["✓ file: completed (session)", "✓ good: completed (session)"]);
+	});
+
+	test("X7: where the project cannot be written the trail is kept under the agent directory, with one warning", async () => {
+		const host = session();
+		writeFileSync(join(host.context.cwd, ".pi", "subagents"), "in the way");
+		const call = await host.delegate({ tasks: [task("a", { say: "x" }), task("b", { say: "x" })] });
+		assert.deepEqual(linesOf(call), ["✓ a: completed (session)", "✓ b: completed (session)"]);
+		assert.equal(new Set(host.warnings).size, 1);
+		assert.match(host.warnings[0] ?? "", /^Sub-agent runs are kept in .*agent\/subagents\/runs: /);
+	});
+});

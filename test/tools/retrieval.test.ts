@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { ChatMessage } from "../../src/domain/event.ts";
+import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
+import { createYard, type Yard } from "../rig/fake-run.ts";
+import { promptOf } from "../rig/fake-steps.ts";
+import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
+import { ended, recordWith } from "../rig/records.ts";
+
+let yard: Yard;
+before(() => {
+	yard = createYard();
+});
+after(() => yard.dispose());
+
+async function ask(tool: "output" | "session", { host, context }: RecordedHost, sessionId: string) {
+	const made = tool === "output" ? outputTool(host) : sessionTool(host);
+	const { content, details } = await made.execute("call", { sessionId }, undefined, undefined, context);
+	const [part] = content;
+	return {
+		text: part?.type === "text" ? part.text : "",
+		details: { ...details } as Record<string, unknown>,
+		parts: content.length,
+	};
+}
+
+const said = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
+
+test("A95, A97, A100, W20: the output is all text of the last message of the latest run", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const first = await recorded.delegate({
+		tasks: [
+			{
+				name: "two blocks",
+				prompt: promptOf({ say: "earlier words" }, { tool: "ls", args: {}, result: "a" }, {
+					say: "",
+					content: [
+						{ type: "text", text: "one" },
+						{ type: "text", text: "two" },
+					],
+				} as never),
+			},
+		],
+	});
+	const id = first.result.details.sessionIds[0] ?? "";
+	const { text, details, parts } = await ask("output", recorded, id);
+	assert.equal(text, "one\ntwo");
+	assert.equal(parts, 1);
+	assert.deepEqual(details, { sessionId: id, status: "completed", taskName: "two blocks", runCount: 1, maxLines: 15 });
+	await recorded.delegate({ tasks: [{ name: "again", prompt: "hello", resume: id }] });
+	const again = await ask("output", recorded, id);
+	assert.match(again.text, /^ok: Previously:/);
+	assert.deepEqual([again.details.runCount, again.details.taskName], [2, "again"]);
+});
+
+test("A96: a run without any text says so", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	recorded.host.store.put(recordWith({ sessionId: "s", progress: ended({ text: " \n" }) }));
+	assert.equal((await ask("output", recorded, "s")).text, "(no text output from sub-agent)");
+});
+
+test("A98, A104: a session that is not known is an error that names it", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const expected = /^Error: Session "x" not found\. The session may have expired or the ID is incorrect\.$/;
+	await assert.rejects(ask("output", recorded, "x"), expected);
+	await assert.rejects(ask("session", recorded, "x"), expected);
+});
+
+test("A101, A103: a transcript has the texts as they are, and calls and results cut", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const prompt = promptOf(
+		{ tool: "bash", args: { command: "x".repeat(200) }, result: "r".repeat(600) },
+		{ say: "the\nanswer" },
+	);
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt }] });
+	const id = result.details.sessionIds[0] ?? "";
+	const { text, details } = await ask("session", recorded, id);
+	assert.equal(
+		text,
+		[
+			prompt,
+			`→ bash: ${JSON.stringify({ command: "x".repeat(200) }).slice(0, 120)}`,
+			`[tool result]: ${"r".repeat(500)}...`,
+			"the\nanswer",
+		].join("\n"),
+	);
+	assert.deepEqual(details, {
+		sessionId: id,
+		status: "completed",
+		taskName: "t",
+		messageCount: 4,
+		exitCode: 0,
+		model: "mock/mock-1",
+		runCount: 1,
+		maxLines: 15,
+	});
+});
+
+test("A102: several runs have headers and are separated, and an error is told once", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { store } = recorded.host;
+	store.put(recordWith({ runId: "a", sessionId: "s", progress: ended({ messages: [said("one")] }) }));
+	store.put(
+		recordWith({
+			runId: "b",
+			sessionId: "s",
+			progress: ended({ status: "error", errorMessage: "it broke", messages: [said("two")] }),
+		}),
+	);
+	const { text } = await ask("session", recorded, "s");
+	assert.equal(text, "=== Run 1/2 (completed) ===\none\n---\n=== Run 2/2 (error) ===\ntwo\n[Error: it broke]");
+});
+
+test("W19: what was said is read from the run directory, and from the session's own entry when that is gone", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const long = "long ".repeat(20_000);
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
+	const id = result.details.sessionIds[0] ?? "";
+	assert.equal((await ask("output", recorded, id)).text, long);
+	const [run] = recorded.host.store.runsOf(id);
+	rmSync(run?.directory ?? "", { recursive: true });
+	assert.equal((await ask("output", recorded, id)).text.startsWith("long long"), true);
+});
+
+test("A89: a session that cannot be written to costs a warning, not the delegation", async () => {
+	const recorded = createRecordedHost({
+		cwd: yard.project,
+		appendEntry: () => {
+			throw new Error("the session is read-only");
+		},
+	});
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
+	assert.match(JSON.stringify(result.content), /✓ t: completed/);
+	assert.deepEqual(
+		[...new Set(recorded.warnings)],
+		["A sub-agent's session could not be saved: the session is read-only"],
+	);
+});
+
+test("A87: every task is kept once when it ends, for whatever reason it ends", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	await recorded.delegate({
+		tasks: [
+			{ name: "fine", prompt: "hello" },
+			{ name: "unknown", prompt: "x", profile: "nobody" },
+			{ name: "lost", prompt: "x", cwd: "relative" },
+			{ name: "broken", prompt: promptOf({ exit: 3 }) },
+		],
+	});
+	const ends = recorded.kept.filter(({ progress }) => progress.kind === "ended").map(({ taskName }) => taskName);
+	assert.deepEqual(ends.sort(), ["broken", "fine", "lost", "unknown"]);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createThrottle } from "../../src/tools/throttle.ts";
+
+const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+
+/** Emits until there were `count` calls, changing something all the time when `busy`. */
+async function callsOf(count: number, clock: "clock" | "no clock", busy: boolean): Promise<number[]> {
+	const at: number[] = [];
+	let noise: NodeJS.Timeout | undefined;
+	await new Promise<void>((resolve) => {
+		const throttle = createThrottle(() => {
+			at.push(performance.now());
+			if (at.length < count) return;
+			throttle.dispose();
+			clearInterval(noise);
+			resolve();
+		}, clock);
+		if (busy) noise = setInterval(throttle.request, 1);
+	});
+	return at;
+}
+
+test("X26, A116: at most ten updates a second, however much happens", async () => {
+	const at = await callsOf(6, "no clock", true);
+	const gaps = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+	// A timer may be a millisecond early.
+	assert.ok(
+		gaps.every((gap) => gap >= 98),
+		gaps.join(", "),
+	);
+});
+
+test("A112: with a clock an update comes every second, though nothing happens", async () => {
+	const start = performance.now();
+	const at = await callsOf(2, "clock", false);
+	assert.ok((at[1] ?? 0) - start >= 1_900);
+});
+
+test("X26: no timer is left after the end", () => {
+	const before = timers();
+	for (const clock of ["clock", "no clock"] as const) {
+		const throttle = createThrottle(() => assert.fail("emitted after the end"), clock);
+		throttle.request();
+		assert.ok(timers() > before);
+		throttle.dispose();
+		assert.equal(timers(), before);
+	}
+});
