@@ -76,10 +76,12 @@ function restOf(parts: Parts, left: ReadonlySet<Part>): string {
 		.join("");
 }
 
-function profileParts({ profileName, profileSource, model, thinking }: TaskWindow) {
-	const source = profileSource === undefined || profileSource === "global" ? "" : ` [${profileSource}]`;
+/** A task that is named after its definition says that name once. */
+function profileParts({ name, profileName, profileSource, model, thinking }: TaskWindow) {
+	const source = profileSource === undefined || profileSource === "global" ? "" : `[${profileSource}]`;
+	const profile = [...(profileName === undefined || profileName === name ? [] : [sanitizeLine(profileName)]), source];
 	return {
-		...(profileName !== undefined && { profile: `${sanitizeLine(profileName)}${source}` }),
+		profile: profile.filter((part) => part !== "").join(" "),
 		...(model !== undefined && { model: sanitizeLine(thinking === undefined ? model : `${model} ${thinking}`) }),
 	};
 }

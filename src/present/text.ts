@@ -31,7 +31,7 @@ export function describeFailure(failure: Failure): string {
 		case "stopped":
 			return describeStop(failure.cause);
 		case "unfinalized":
-			return `Sub-agent ended without a valid subagent_finalize call (${failure.attempts} reminders)`;
+			return `Sub-agent ended without a valid subagent_finalize call (${failure.attempts} corrections)`;
 		case "lost":
 			return "Sub-agent was lost: the process that watched over it ended unexpectedly";
 		default:

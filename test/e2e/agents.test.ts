@@ -71,10 +71,10 @@ test("C9 C12 C19–C25 X13 X22: how an agent may end, and that it ends there", a
 		blocks,
 		[
 			`SUCCESS\n${SUCCESS("here it is")}`,
-			`FAILED\n${failed("Sub-agent ended without a valid subagent_finalize call (3 reminders)", "four")}`,
+			`FAILED\n${failed("Sub-agent ended without a valid subagent_finalize call (3 corrections)", "four")}`,
 			`SUCCESS\n${SUCCESS("7")}`,
 			`SUCCESS\n${SUCCESS("valid")}`,
-			`FAILED\n${failed("Sub-agent ended without a valid subagent_finalize call (3 reminders)")}`,
+			`FAILED\n${failed("Sub-agent ended without a valid subagent_finalize call (3 corrections)")}`,
 			`SUCCESS\n${SUCCESS("beside others")}`,
 			`SUCCESS\n${SUCCESS("all the same")}`,
 			`SUCCESS\n${SUCCESS("the first")}`,

@@ -57,8 +57,17 @@ export function createHome(server: { url: string }, options: HomeOptions = {}): 
 			writeFileSync(target, text);
 			return target;
 		},
-		dispose: () => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }),
+		dispose: () => removeTree(root),
 	};
+}
+
+/** After a test that failed something may still write here. What other hooks have to end matters more than what is left. */
+function removeTree(root: string): void {
+	try {
+		rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+	} catch {
+		process.stderr.write(`${root} could not be removed\n`);
+	}
 }
 
 function shareCache(temporary: string, name: string): void {

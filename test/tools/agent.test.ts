@@ -107,13 +107,13 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 	test("C21 C23 X13: without an answer the call fails, says why, names the session and keeps what was written", async () => {
 		const { call } = session();
 		const cases: [FakeStep[], string][] = [
-			[[{ say: "just text" }], "Sub-agent ended without a valid subagent_finalize call (3 reminders)"],
+			[[{ say: "just text" }], "Sub-agent ended without a valid subagent_finalize call (3 corrections)"],
 			[[{ say: "just text" }, { say: "", stopReason: "error", errorMessage: "529" }], "529"],
 			[[{ say: "just text" }, { stderr: "why\n" }, { exit: 3 }], "Sub-agent process exited with code 3: why"],
 			[[{ say: "just text" }, { signal: "SIGKILL" }], "Sub-agent process was killed by SIGKILL"],
 			[
 				[{ say: "just text" }, { tool: "subagent_finalize", args: {}, result: "no", isError: true }],
-				"Sub-agent ended without a valid subagent_finalize call (3 reminders)",
+				"Sub-agent ended without a valid subagent_finalize call (3 corrections)",
 			],
 		];
 		for (const [steps, error] of cases) {
@@ -216,7 +216,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 				"[1/5] brief: completed\nshort",
 				`[2/5] scout: SUCCESS\n${header("SUCCESS", "id-2")}long`,
 				`[3/5] scout: ERROR\n${header("ERROR", "id-3")}no`,
-				`[4/5] scout: FAILED\nError: Sub-agent ended without a valid subagent_finalize call (3 reminders)\n**Session ID:** \`id-4\` ${GO_ON}\n\nWhat it had written:\n\nx`,
+				`[4/5] scout: FAILED\nError: Sub-agent ended without a valid subagent_finalize call (3 corrections)\n**Session ID:** \`id-4\` ${GO_ON}\n\nWhat it had written:\n\nx`,
 				`[5/5] brief: SUCCESS\n${header("SUCCESS", "id-5")}a preset's definition`,
 			].join("\n\n"),
 		);
