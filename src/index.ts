@@ -59,9 +59,7 @@ export default function register(pi: ExtensionAPI): void {
 		host.budget.reset(startedRuns(entries));
 		if (event.reason !== "new") await rebuildStore(store, context.sessionManager.getBranch());
 		await background.rebuild(entries);
-		const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
-		if (notice !== undefined) host.warn(notice);
-		void prune(host, context).catch(() => {}); // nobody waits for it: what is left is removed by the next start
+		setImmediate(() => void lookAround(host, context).catch(() => {})); // nobody waits for it
 	});
 	pi.on("before_agent_start", (_event, context) => registerModelTools(context));
 	pi.on("session_tree", (_event, context) => rebuildStore(store, context.sessionManager.getBranch()));
@@ -137,7 +135,11 @@ function createHost(pi: ExtensionAPI): LiveHost {
 	};
 }
 
-async function prune(host: Host, context: ExtensionContext): Promise<void> {
+/** What need not be done before the first request: telling of broken definitions, and removing old runs. */
+async function lookAround(host: LiveHost, context: ExtensionContext): Promise<void> {
+	if (host.context() !== context) return;
+	const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
+	if (notice !== undefined) host.warn(notice);
 	const { runRetentionDays, maxRuns } = settingsOf(host, context);
 	const rules = {
 		maxAgeMs: runRetentionDays * 24 * 60 * 60 * 1_000,

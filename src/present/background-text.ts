@@ -1,7 +1,7 @@
 import type { BackgroundCounts, BackgroundEnd, BackgroundRun } from "../domain/background.ts";
 import { backgroundStatusOf } from "../domain/background.ts";
 import { cut } from "../domain/messages.ts";
-import { shorten } from "./preset-text.ts";
+import { escapeLines, shorten } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
 /** What the completion message carries for its renderer. */
@@ -64,6 +64,9 @@ export function runRow(run: BackgroundRun, now: number): string {
 	return `${ICONS[status]} ${run.runId} ${sanitizeLine(run.preset)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
 }
 
+/** A line of an answer that looks like a row is none of ours. */
+const ROW_HEADS = /^(?=[⏳✓✗] \d{8}-\d{6}-[0-9a-f]{8} )/gm;
+
 /** What a run that has ended said, whole where that is known; empty where it said nothing. `limit` characters at most. */
 export function saidText(
 	{ runId }: BackgroundRun,
@@ -71,7 +74,7 @@ export function saidText(
 	whole: string | undefined,
 	limit: number,
 ): string {
-	const text = shorten(whole ?? end.text, runId, limit);
+	const text = escapeLines(shorten(whole ?? end.text, runId, limit), ROW_HEADS);
 	return text === "" || end.status === "completed" ? text : `What it had written:\n${text}`;
 }
 

@@ -19,6 +19,9 @@ export function presetAnswer(runId: string, { outcome, text }: RunResult, limit:
 	return `${shorten(outcome.text, runId, limit)}${remark}`;
 }
 
+/** Puts a backslash before what could be taken for our own words. */
+export const escapeLines = (answer: string, heads: RegExp): string => answer.replaceAll(heads, "\\");
+
 /** The beginning of a text, and where the rest is. */
 export function shorten(whole: string, runId: string, limit: number): string {
 	if (whole.length <= limit) return whole;
@@ -38,13 +41,14 @@ export function shareLimit(lengths: readonly number[], limit: number): number[] 
 	return shares;
 }
 
-/** One block per task of a parallel call. */
+/** One block per task of a parallel call. A line of an answer that looks like the head of a block is none of ours. */
 export function presetBlocks(
 	tasks: readonly { readonly name: string; readonly status: string; readonly answer: string }[],
 ): string {
 	return tasks
 		.map(
-			({ name, status, answer }, index) => `[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${answer}`,
+			({ name, status, answer }, index) =>
+				`[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${escapeLines(answer, /^(?=\[\d+\/\d+\] )/gm)}`,
 		)
 		.join("\n\n");
 }

@@ -9,7 +9,7 @@ import { findRun, watch } from "../run/watch.ts";
 export interface Attendance {
 	/** Returns at once. */
 	attend(run: BackgroundRun, control: ControlClient): void;
-	/** Finds a run of an earlier start where it is now. */
+	/** Finds a run of an earlier start where it is now. Never rejects. */
 	pickUp(run: BackgroundRun): Promise<void>;
 	/** A person wants it to end: where its supervisor dies over that, it was not lost. */
 	expectStop(runId: string): void;
@@ -34,16 +34,18 @@ export function createAttendance(
 		const { phase } = await watch(run, control, () => {}, signal, fate);
 		if (!signal.aborted && phase.kind === "done") onEnd(run, endOf(phase.result));
 	};
-	const attend = (run: BackgroundRun, control: ControlClient) =>
-		void follow(run, control).catch((error: unknown) => warn(`Run ${run.runId} is not followed: ${messageOf(error)}`));
-	const pickUp = async (run: BackgroundRun) => {
+	const attend = (run: BackgroundRun, control: ControlClient) => void follow(run, control).catch(unfollowed(run));
+	const unfollowed = (run: BackgroundRun) => (error: unknown) =>
+		warn(`Run ${run.runId} is not followed: ${messageOf(error)}`);
+	const find = async (run: BackgroundRun) => {
 		const { signal } = detached;
 		const found = await findRun(run);
 		if (signal.aborted) return found.kind === "alive" ? found.control.close() : undefined;
 		if (found.kind === "alive") attend(run, found.control);
 		else if (found.kind === "over") onEnd(run, endOf(found.result));
-		else setTimeout(() => void (signal.aborted || pickUp(run).catch(() => {})), RETRY_MS).unref();
+		else setTimeout(() => void (signal.aborted || pickUp(run)), RETRY_MS).unref();
 	};
+	const pickUp = (run: BackgroundRun) => find(run).catch(unfollowed(run));
 	return {
 		attend,
 		pickUp,

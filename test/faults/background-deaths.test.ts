@@ -33,8 +33,11 @@ describe("kill -9 of the parent at every step of a background run", () => {
 		for (let starts = 0; starts < 2; starts++) await parent(yard, live(session));
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", launch.run.runId);
 		const counts = [RUN_ENTRY, UPDATE_ENTRY, COMPLETION_MESSAGE].map((type) => countIn(session, type));
+		if (counts[0] === 0) assert.equal(hasPi(launch.run.directory), false, `step ${dieAt}: a run that nobody knows of`);
 		return counts.join();
 	}
+	const hasPi = (directory: string) =>
+		hasBegun(directory) && readFileSync(join(directory, "events.jsonl"), "utf8").includes('"type":"started"');
 	const hasBegun = (directory: string) => existsSync(join(directory, "events.jsonl"));
 
 	test("B61, F03: whenever it dies, a run that the session knows is told once, and no other goes on", async () => {

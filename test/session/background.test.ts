@@ -15,6 +15,7 @@ import {
 	UPDATE_ENTRY,
 } from "../../src/records/background-entries.ts";
 import { createRegistry } from "../../src/records/registry.ts";
+import { connectControl } from "../../src/run/control-client.ts";
 import { start } from "../../src/run/execute.ts";
 import { type Background, createBackground } from "../../src/session/background.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
@@ -32,7 +33,18 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	before(() => {
 		yard = createYard();
 	});
-	after(() => yard.dispose());
+	/** What a failed test has left behind ends with the others. */
+	const begun: BackgroundRun[] = [];
+	after(async () => {
+		for (const { socket } of begun) {
+			const control = await connectControl(socket);
+			if (!control.ok) continue;
+			control.value.send({ type: "stop", cause: { kind: "aborted", by: "signal" } });
+			control.value.closeWhenSent();
+		}
+		await Promise.all(begun.map(({ runId }) => waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", runId, 15_000)));
+		yard.dispose();
+	});
 
 	/** A start of pi with this session: its own memory, the session's entries. */
 	function open(session: RecordedSession) {
@@ -61,6 +73,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		};
 		const started = await start(prepared, (control) => background.add(run, control));
 		assert.ok(started.ok, JSON.stringify(started));
+		begun.push(run);
 		return run;
 	}
 	const endedIn = (session: RecordedSession, runId: string) =>
@@ -314,8 +327,10 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await endedIn(session, run.runId);
 		const heard: string[] = [];
 		const socket = join(yard.temporary, "docker.sock");
-		const server = createServer((client) => client.on("data", (data) => heard.push(String(data))));
-		server.on("connection", () => heard.push("connected"));
+		const server = createServer((client) => {
+			heard.push("connected");
+			client.destroy();
+		});
 		server.listen(socket);
 		await once(server, "listening");
 		const elsewhere = join(yard.temporary, runId);

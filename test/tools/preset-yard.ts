@@ -11,7 +11,8 @@ export const MODELS = ["mock-1", "mock-2"].map((id) => ({ provider: "mock", id, 
 export interface PresetYard {
 	/** A session in a project of its own, with the presets `scout` (mock/mock-1) and `plain` (no model). */
 	session(settings?: object): RecordedHost;
-	dispose(): void;
+	/** Also ends the runs that a failed test has left in the background. */
+	dispose(): Promise<void>;
 }
 
 export function createPresetYard(): PresetYard {
@@ -19,10 +20,10 @@ export function createPresetYard(): PresetYard {
 	const agentDirectory = process.env.PI_CODING_AGENT_DIR;
 	process.env.PI_CODING_AGENT_DIR = join(yard.temporary, "agent");
 	mkdirSync(join(yard.temporary, "agent"));
-	let projects = 0;
+	const hosts: RecordedHost[] = [];
 	return {
 		session(settings) {
-			const cwd = join(yard.project, `p${projects++}`);
+			const cwd = join(yard.project, `p${hosts.length}`);
 			const presets = join(cwd, ".pi", "subagents");
 			mkdirSync(presets, { recursive: true });
 			const preset = (name: string, more: string, body: string) =>
@@ -30,14 +31,23 @@ export function createPresetYard(): PresetYard {
 			preset("scout", "model: mock/mock-1\n", "You look around.\n");
 			preset("plain", "", "");
 			if (settings) writeFileSync(join(cwd, ".pi", "settings.json"), JSON.stringify({ subagents: settings }));
-			return createRecordedHost({ cwd, models: MODELS });
+			const host = createRecordedHost({ cwd, models: MODELS });
+			hosts.push(host);
+			return host;
 		},
-		dispose() {
+		async dispose() {
+			await Promise.all(hosts.map(stopAll));
 			if (agentDirectory === undefined) delete process.env.PI_CODING_AGENT_DIR;
 			else process.env.PI_CODING_AGENT_DIR = agentDirectory;
 			yard.dispose();
 		},
 	};
+}
+
+export async function stopAll({ host, session }: RecordedHost): Promise<void> {
+	const running = host.registry.runs.filter(({ progress }) => progress.kind === "running");
+	for (const { runId } of running) await host.background.stop(runId);
+	await session.until(() => host.registry.counts().running === 0);
 }
 
 export const runsIn = ({ context }: RecordedHost): string[] => {
