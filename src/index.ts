@@ -13,7 +13,7 @@ import { createSessionStore } from "./records/session-store.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep.ts";
-import { rebuildStore, startedRuns } from "./session/rebuild.ts";
+import { INTERRUPTED_MESSAGE, interruptedNotice, namedRuns, rebuildStore, startedRuns } from "./session/rebuild.ts";
 import { pruneRuns } from "./session/retention.ts";
 import { backgroundTool } from "./tools/background-agent.ts";
 import { backgroundStatusTool } from "./tools/background-status.ts";
@@ -59,6 +59,8 @@ export default function register(pi: ExtensionAPI): void {
 		host.budget.reset(startedRuns(entries));
 		if (event.reason !== "new") await rebuildStore(store, context.sessionManager.getBranch());
 		await background.rebuild(entries);
+		const broken = interruptedNotice(store, entries);
+		if (broken) host.post(INTERRUPTED_MESSAGE, broken.text, broken.details);
 		setImmediate(() => void lookAround(host, context).catch(() => {})); // nobody waits for it
 	});
 	pi.on("before_agent_start", (_event, context) => registerModelTools(context));
@@ -83,6 +85,8 @@ export default function register(pi: ExtensionAPI): void {
 
 /** The tools' host, and the session it is in at the moment. */
 interface LiveHost extends Host {
+	/** A message that everybody sees and that starts no turn. */
+	post(customType: string, content: string, details: unknown): void;
 	enter(context: ExtensionContext): void;
 	leave(): void;
 	context(): ExtensionContext | undefined;
@@ -97,13 +101,14 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		warned.add(message);
 		tell(message, current);
 	};
+	const post: LiveHost["post"] = (customType, content, details) =>
+		pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false });
 	const store = createSessionStore();
 	const registry = createRegistry();
 	const background = createBackground(registry, {
 		sessionId: () => current?.sessionManager.getSessionId() ?? "",
 		appendEntry: (type, data) => pi.appendEntry(type, data),
-		post: (customType, content, details) =>
-			pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false }),
+		post,
 		notify: (text, kind) => current?.ui.notify(text, kind),
 		showStatus: (text) => current?.ui.setStatus("pi-subagents", text),
 		warn,
@@ -113,6 +118,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		command: piCommand(process.argv, process.execPath),
 		failedCalls: new Set(),
 		store,
+		resuming: new Set(),
 		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
 		library: createLibrary(),
 		registry,
@@ -120,6 +126,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		budget: createBudget(),
 		sessionSignal: () => session.signal,
 		warn,
+		post,
 		context: () => current,
 		enter(context) {
 			session = new AbortController();
@@ -144,7 +151,7 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 	const rules = {
 		maxAgeMs: runRetentionDays * 24 * 60 * 60 * 1_000,
 		maxRuns,
-		named: new Set([...host.store.records, ...host.registry.runs].map(({ runId }) => runId)),
+		named: namedRuns(context.sessionManager.getEntries()),
 		now: Date.now(),
 	};
 	for (const runs of runsDirectories(context.cwd, agentDirectory())) await pruneRuns(runs, rules);

@@ -18,9 +18,9 @@ export interface Settings {
 	readonly maxRunsPerSession: number;
 	/** Seconds; undefined = no limit of its own. */
 	readonly timeout: number | undefined;
-	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
-	readonly isolation: "none" | "pid-namespace";
+	/** A namespace of its own for each run is not there yet: asking for it is answered with a warning. */
+	readonly isolation: "none";
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
@@ -85,9 +85,8 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 		fallback: undefined,
 		parse: (value) => (typeof value === "number" && value >= 1 && value <= 86_400 ? value : undefined),
 	},
-	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
-	isolation: choice("isolation", ["none", "pid-namespace"]),
+	isolation: choice("isolation", ["none"]),
 	outputLimit: clamped("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: clamped("runRetentionDays", 14, 0, 36_500),
 	maxRuns: clamped("maxRuns", 200, 0, 1_000_000),

@@ -11,6 +11,7 @@ import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 /** pi swallows what a handler throws and would go on without its task: a child in doubt ends with this code. */
 const NO_PACKET_EXIT_CODE = 70;
 const MISSING_TOOLS_EXIT_CODE = 71;
+const NO_KEY_EXIT_CODE = 72;
 
 /** Loaded by pi in every child, with `-e`: takes the packet from fd 3, and ends with whoever holds the other end. */
 export default function child(pi: ExtensionAPI): void {
@@ -23,7 +24,7 @@ export default function child(pi: ExtensionAPI): void {
 		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts);
 		if (!apiKey) return;
 		redact = createRedactor([apiKey.key]);
-		useKey(context, apiKey.provider, apiKey.key);
+		await useKey(context, apiKey.provider, apiKey.key);
 	});
 
 	// Not before: other extensions may still register tools when the session starts.
@@ -90,10 +91,18 @@ function endRun(): void {
 	process.kill(process.pid, "SIGTERM");
 }
 
-/** The only way that beats a key stored for the provider; `runtime` is private in pi's types. */
-function useKey(context: ExtensionContext, provider: string, key: string): void {
+/**
+ * The only way that beats a key stored for the provider; `runtime` is private in pi's types. Where it is not to be had the
+ * child ends: it must not go on with somebody else's key.
+ */
+async function useKey(context: ExtensionContext, provider: string, key: string): Promise<void> {
 	const registry = context.modelRegistry as unknown as {
-		runtime: { setRuntimeApiKey(provider: string, key: string): void };
+		runtime: { setRuntimeApiKey(provider: string, key: string): Promise<void> | void };
 	};
-	registry.runtime.setRuntimeApiKey(provider, key);
+	try {
+		await registry.runtime.setRuntimeApiKey(provider, key);
+	} catch {
+		process.stderr.write(`The definition's apiKey could not be set for ${provider} in this version of pi\n`);
+		process.exit(NO_KEY_EXIT_CODE);
+	}
 }

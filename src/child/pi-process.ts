@@ -4,7 +4,7 @@ import { decode, isDelta } from "../domain/decode.ts";
 import type { Exit, RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
 import { cut, cutFront, describeMessage } from "../domain/messages.ts";
-import { createRedactor } from "../domain/redact.ts";
+import { createRedactor, createStreamRedactor } from "../domain/redact.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
@@ -55,7 +55,9 @@ export function startPi(spec: RunSpec, packet: Packet, artifacts: Artifacts, lis
 		stray("stderr", text);
 	};
 	const onDropped = (count: number) => complain(`${count} line(s) of more than ${MAX_LINE_BYTES} bytes were dropped`);
-	readLines(stdout, (line) => readRecord(clean(line), artifacts, listener, stray), onDropped, listener);
+	const output = createOutput(packet.apiKey ? [packet.apiKey.key] : [], artifacts, listener, stray);
+	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener);
+	stdout.on("close", output.end);
 	readLines(stderr, (line) => complain(clean(line).toString("utf8")), onDropped, listener);
 	return {
 		pid: child.pid,
@@ -67,25 +69,46 @@ export function startPi(spec: RunSpec, packet: Packet, artifacts: Artifacts, lis
 	};
 }
 
-function readRecord(
-	line: Buffer,
+/**
+ * What pi prints, as files and events. A secret may be written in two pieces, neither of which is one: where there are
+ * secrets, pieces are not kept as they come.
+ */
+function createOutput(
+	secrets: readonly string[],
 	artifacts: Artifacts,
 	listener: Listener,
 	stray: (stream: "stdout", text: string) => void,
-): void {
-	const decoded = decode(line);
-	if (decoded.kind === "stray") {
-		if (decoded.text.trim() === "") return;
-		artifacts.stdout(`${decoded.text}\n`);
-		stray("stdout", decoded.text);
-		return;
-	}
-	artifacts.record(line, isDelta(decoded) ? "delta" : "whole");
-	if (decoded.kind !== "event") return;
-	if (decoded.event.type === "message") {
-		for (const part of describeMessage(decoded.event.message)) artifacts.transcript(`${part}\n`);
-	}
-	listener.onEvent(decoded.event);
+) {
+	const pieces = secrets.length > 0 ? createStreamRedactor(secrets) : undefined;
+	const tellPiece = (text: string) => {
+		if (text === "") return;
+		artifacts.own({ type: "delta", text });
+		listener.onEvent({ type: "delta", text });
+	};
+	const readEvent = (event: RunEvent) => {
+		if (event.type === "message") {
+			pieces?.end(); // the message has it all
+			for (const part of describeMessage(event.message)) artifacts.transcript(`${part}\n`);
+		}
+		listener.onEvent(event);
+	};
+	const readStray = (text: string) => {
+		if (text.trim() === "") return;
+		artifacts.stdout(`${text}\n`);
+		stray("stdout", text);
+	};
+	return {
+		read(line: Buffer): void {
+			const decoded = decode(line);
+			const event = decoded.kind === "event" ? decoded.event : undefined;
+			if (decoded.kind === "stray") readStray(decoded.text);
+			else if (!pieces || !isDelta(decoded)) {
+				artifacts.record(line, isDelta(decoded) ? "delta" : "whole");
+				if (event) readEvent(event);
+			} else if (event?.type === "delta") tellPiece(pieces.push(event.text));
+		},
+		end: () => tellPiece(pieces?.end() ?? ""),
+	};
 }
 
 function createStray(artifacts: Artifacts, listener: Listener) {

@@ -2,6 +2,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { countsText, runRow } from "../present/background-text.ts";
 import type { Registry } from "../records/registry.ts";
 import type { Background } from "../session/background.ts";
+import { tell } from "./profile-host.ts";
 
 type Command = Parameters<ExtensionAPI["registerCommand"]>[1];
 
@@ -16,21 +17,22 @@ export function subagentsCommand(registry: Registry, background: Background): Co
 			const items = ["list", ...running.map(({ runId }) => `stop ${runId}`)];
 			return items.filter((item) => item.startsWith(prefix)).map((value) => ({ value, label: value }));
 		},
-		async handler(args, { ui }) {
+		async handler(args, context) {
+			const { ui } = context;
 			const [verb = "list", runId, ...rest] = args
 				.trim()
 				.split(/\s+/)
 				.filter((word) => word !== "");
-			if (verb === "list" && runId === undefined) return ui.notify(listText(registry), "info");
-			if (verb !== "stop" || rest.length > 0) return ui.notify(USAGE, "warning");
+			if (verb === "list" && runId === undefined) return tell(context, listText(registry), "info");
+			if (verb !== "stop" || rest.length > 0) return tell(context, USAGE, "warning");
 			if (runId === undefined && registry.counts().running === 0) {
-				return ui.notify("No background agent is running", "info");
+				return tell(context, "No background agent is running", "info");
 			}
 			const asked = runId ?? (await choose(registry, (title, options) => ui.select(title, options)));
 			if (asked === undefined) return;
 			const problem = await background.stop(asked);
-			if (problem === undefined) ui.notify(`Stopping ${asked}`, "info");
-			else ui.notify(problem, "error");
+			if (problem === undefined) tell(context, `Stopping ${asked}`, "info");
+			else tell(context, problem, "error");
 		},
 	};
 }

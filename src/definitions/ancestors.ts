@@ -1,15 +1,16 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
+import { realPath } from "./real-path.ts";
 
 /**
  * Where a project's files may be: the directory and its ancestors, nearest first, up to but not including the home
  * directory. Directories of other users are left out: on a shared machine anybody can make `/tmp/.pi`.
  */
 export function projectDirectories(cwd: string): string[] {
-	const home = resolve(homedir());
+	const home = realPath(homedir());
 	const directories: string[] = [];
-	for (let directory = resolve(cwd); directory !== home; ) {
+	for (let directory = realPath(resolve(cwd)); directory !== home; ) {
 		if (isOwn(directory)) directories.push(directory);
 		const parent = dirname(directory);
 		if (parent === directory) break;

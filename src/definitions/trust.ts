@@ -1,5 +1,5 @@
-import { realpathSync } from "node:fs";
 import { hasTrustRequiringProjectResources, ProjectTrustStore } from "@earendil-works/pi-coding-agent";
+import { realPath } from "./real-path.ts";
 
 /**
  * What is known about a project's directory.
@@ -47,13 +47,5 @@ function storedDecision(directory: string, agentDirectory: string): boolean | un
 		return new ProjectTrustStore(agentDirectory).get(directory) ?? undefined;
 	} catch {
 		return undefined; // pi reports a broken trust store itself
-	}
-}
-
-function realPath(path: string): string {
-	try {
-		return realpathSync(path);
-	} catch {
-		return path;
 	}
 }

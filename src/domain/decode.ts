@@ -85,7 +85,7 @@ function parse(line: string): Record<string, unknown> | undefined {
  * pi also reports its system prompt as a message; it is ours, not the child's. What passes here is not looked at again:
  * a child can print whatever it likes, and nobody who reads a message later may stumble over it.
  */
-function isChatMessage(value: unknown): value is ChatMessage {
+export function isChatMessage(value: unknown): value is ChatMessage {
 	const { role, content, errorMessage } = (value ?? {}) as Record<string, unknown>;
 	if (role === "user" && typeof content === "string") return true;
 	if (role !== "user" && role !== "assistant" && role !== "toolResult") return false;

@@ -41,3 +41,14 @@ export type RunStatus = "running" | "completed" | "error";
 
 export const statusOf = ({ progress }: RunRecord): RunStatus =>
 	progress.kind === "running" ? "running" : progress.status;
+
+/** What is said of a run whose session ended before it did. */
+export const INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)";
+
+/** False for a task that was refused before its child could say anything. */
+export const hasBegun = ({ directory, progress }: RunRecord): boolean =>
+	directory !== undefined &&
+	(progress.kind === "running" ||
+		progress.exitCode !== null ||
+		progress.messageCount > 0 ||
+		progress.errorMessage === INTERRUPTED);

@@ -25,3 +25,31 @@ function base64Of(secret: string): string {
 	const bytes = Buffer.from(secret);
 	return bytes.toString("base64").slice(0, Math.floor((bytes.length * 8) / 6));
 }
+
+/** Redacts a text that comes in pieces. */
+export interface StreamRedactor {
+	/** What of the text so far can be told: all but an end that may be the beginning of a secret. */
+	push(piece: string): string;
+	/** The text is over: what was held back. */
+	end(): string;
+}
+
+export function createStreamRedactor(secrets: readonly string[]): StreamRedactor {
+	const redact = createRedactor(secrets);
+	// The longest form of a secret, each character of which may be written with four.
+	const held = Math.max(0, ...secrets.map((secret) => secret.length)) * 4;
+	let rest = "";
+	return {
+		push(piece) {
+			const clean = redact(rest + piece);
+			const told = clean.slice(0, Math.max(0, clean.length - held));
+			rest = clean.slice(told.length);
+			return told;
+		},
+		end() {
+			const told = redact(rest);
+			rest = "";
+			return told;
+		},
+	};
+}

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
-import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { realPath } from "../definitions/real-path.ts";
 import { NAME_PATTERN } from "../domain/definition.ts";
 import { cut } from "../domain/messages.ts";
 import { err, ok, type Result } from "../domain/result.ts";
@@ -58,12 +58,4 @@ export function sessionPath(cwd: string, agent: string, sessionId: string): stri
 	const hash = createHash("sha256").update(realPath(cwd)).digest("hex").slice(0, 16);
 	const name = NAME_PATTERN.test(agent) ? agent : "unknown"; // no definition has such a name: the call fails before it runs
 	return join(homedir(), ".pi", "subagent-sessions", hash, `${name}_${sessionId}.jsonl`);
-}
-
-function realPath(path: string): string {
-	try {
-		return realpathSync.native(path);
-	} catch {
-		return path; // a directory that does not exist is refused when the run is planned
-	}
 }

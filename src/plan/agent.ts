@@ -7,7 +7,7 @@ import type { AgentDefinition, DefinitionKind } from "../domain/definition.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AgentRef, ModelRef, Packet, RunFile } from "../domain/spec.ts";
 import { checkExtraArguments } from "./extra-arguments.ts";
-import { type AvailableModel, planModel } from "./model.ts";
+import { type AvailableModel, matchModel, nameOf, planModel } from "./model.ts";
 import { planPrompt } from "./prompt.ts";
 import { planSkills, type SessionSkill } from "./skills.ts";
 import { planTools, type SessionTools } from "./tools.ts";
@@ -108,7 +108,7 @@ export async function planAgent(request: AgentRequest, surroundings: Surrounding
 
 /** What a definition says besides its model and its tools. */
 async function planParts(
-	{ word }: AgentRequest,
+	{ word, model: asked }: AgentRequest,
 	definition: AgentDefinition,
 	model: ModelRef | undefined,
 	surroundings: Surroundings,
@@ -121,7 +121,7 @@ async function planParts(
 	if (!extensions.ok) return extensions;
 	const skills = await planSkills(definition.skills, surroundings.skills);
 	if (!skills.ok) return skills;
-	const apiKey = await planKey(definition, model);
+	const apiKey = await planKey(definition, model, asked, () => surroundings.models("all"));
 	if (!apiKey.ok) return apiKey;
 	return ok({
 		prompt: planPrompt(definition, skills.value.loaded),
@@ -162,13 +162,24 @@ function planExtensions({ extensions, origin }: AgentDefinition): Result<readonl
 /** `npm:name`, `git:host/…`, `https://…`; a drive letter is a path. */
 const isPackage = (source: string) => /^[a-z][a-z+.-]+:/i.test(source);
 
+function ownProvider({ name, provider }: AgentDefinition["model"], models: () => readonly AvailableModel[]) {
+	const named = name === undefined ? undefined : matchModel(name, provider, models());
+	return named?.ok ? named.value.model.provider : provider;
+}
+
+/** A definition's key goes to the definition's own provider and to no other, whatever model a call asks for. */
 async function planKey(
 	{ name, model, apiKey }: AgentDefinition,
 	ref: ModelRef | undefined,
+	asked: string | undefined,
+	models: () => readonly AvailableModel[],
 ): Promise<Result<Packet["apiKey"]>> {
 	if (apiKey === undefined) return ok(undefined);
-	const provider = ref?.provider ?? model.provider;
+	const provider = asked === undefined ? (ref?.provider ?? model.provider) : ownProvider(model, models);
 	if (provider === undefined) return err(`"${name}" has an apiKey, but neither a model nor a provider to use it for`);
+	if (ref && ref.provider.toLowerCase() !== provider.toLowerCase()) {
+		return err(`The apiKey of "${name}" is for ${provider}: it is not used for ${nameOf(ref)}`);
+	}
 	const key = await resolveKey(apiKey);
 	return key.ok ? ok({ provider, key: key.value }) : err(`"${name}" cannot be used: ${key.error}`);
 }

@@ -1,4 +1,5 @@
 import { findDefinition } from "../definitions/lookup.ts";
+import { realPath } from "../definitions/real-path.ts";
 import type { DefinitionKind } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { err, ok, type Result } from "../domain/result.ts";
@@ -42,7 +43,7 @@ export async function planRun(
 	const cwd = planCwd(request.cwd, parent.cwd);
 	if (!cwd.ok) return cwd;
 	const { settings } = parent;
-	const elsewhere = cwd.value !== parent.cwd;
+	const elsewhere = realPath(cwd.value) !== realPath(parent.cwd);
 	const plan = await planAgent(
 		{
 			word,

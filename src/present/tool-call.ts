@@ -91,7 +91,7 @@ const PREVIEWS: Readonly<Record<string, Describe>> = {
 	web_search: (args) => onSubject(stringOf(args, "query", "queries")),
 	write_todos: ({ todos }) => (Array.isArray(todos) ? { subject: `${todos.length} todos written` } : undefined),
 	edit_todos: (args) => {
-		const indices = Array.isArray(args.indices) ? [` [${sanitizeLine(args.indices.join(", "))}]`] : [];
+		const indices = Array.isArray(args.indices) ? [` [${sanitizeLine(args.indices.map(wordOf).join(", "))}]`] : [];
 		return onSubject(stringOf(args, "description", "action"), indices);
 	},
 	lint: (args, place) => lintPreview(args, place),
@@ -101,6 +101,9 @@ const PREVIEWS: Readonly<Record<string, Describe>> = {
 	background_agent_status: (args) => onSubject(stringOf(args, "runId")),
 	workflow_step: (args) => onSubject(stringOf(args, "action")),
 };
+
+/** A value of the model's own making: `String()` throws for some of them. */
+const wordOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 const onSubject = (subject: string | undefined, tail: Piece[] = []): Preview | undefined =>
 	subject === undefined ? undefined : { subject, tail };
@@ -113,7 +116,7 @@ function pathPreview(args: Arguments, place: Place, tail: Piece[]): Preview | un
 function lintPreview(args: Arguments, place: Place): Preview {
 	const files = [args.files, args.paths].find(Array.isArray) ?? [];
 	if (files.length === 0) return { name: "lint", subject: "(all)" };
-	const shown = files.slice(0, SHOWN_FILES).map((file) => shortenPath(sanitizeLine(String(file)), place));
+	const shown = files.slice(0, SHOWN_FILES).map((file) => shortenPath(sanitizeLine(wordOf(file)), place));
 	const more = files.length - shown.length;
 	return { name: "lint", subject: shown.join(", "), tail: more > 0 ? [` +${more} more`] : [] };
 }

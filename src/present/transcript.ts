@@ -58,7 +58,7 @@ function resumeLines(message: ChatMessage): string[] {
 			return message.content.flatMap((part) => {
 				if (part.type === "text") return part.text === "" ? [] : [`Assistant: ${part.text}`];
 				if (part.type !== "toolCall") return [];
-				return [`Tool Call: ${part.name}(${cut(JSON.stringify(part.arguments), MAX_ARGUMENT_CHARS)})`];
+				return [`Tool Call: ${part.name}(${cut(JSON.stringify(part.arguments) ?? "", MAX_ARGUMENT_CHARS)})`];
 			});
 	}
 }

@@ -1,5 +1,5 @@
 import { basename, isAbsolute } from "node:path";
-import type { ChatMessage } from "../domain/event.ts";
+import { isChatMessage } from "../domain/decode.ts";
 import { cut, newestWithin } from "../domain/messages.ts";
 import type { RunProgress, RunRecord } from "../domain/record.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
@@ -62,7 +62,7 @@ function decodeProgress(fields: Record<string, unknown>): RunProgress | undefine
 	const { status } = fields;
 	if (status === "running") return { kind: "running" };
 	if (status !== "completed" && status !== "error") return undefined;
-	const messages = Array.isArray(fields.messages) ? (fields.messages as ChatMessage[]).filter(isMessage) : [];
+	const messages = Array.isArray(fields.messages) ? fields.messages.filter(isChatMessage) : [];
 	return {
 		kind: "ended",
 		status,
@@ -80,11 +80,3 @@ function decodeProgress(fields: Record<string, unknown>): RunProgress | undefine
 
 const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 const number = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
-
-function isMessage(value: unknown): value is ChatMessage {
-	const { role, content } = (value ?? {}) as { role?: unknown; content?: unknown };
-	return (
-		(role === "user" && typeof content === "string") ||
-		((role === "user" || role === "assistant" || role === "toolResult") && Array.isArray(content))
-	);
-}

@@ -9,6 +9,8 @@ export interface SessionStore {
 	put(record: RunRecord): void;
 	/** Oldest first; empty when the session is not known. */
 	runsOf(sessionId: string): readonly RunRecord[];
+	/** The runs of a session, or the one run that has this id. */
+	find(id: string): readonly RunRecord[];
 	readonly records: readonly RunRecord[];
 	clear(): void;
 }
@@ -26,6 +28,7 @@ export function createSessionStore(): SessionStore {
 			if (sessions.size > MAX_SESSIONS) evict(sessions, record.sessionId);
 		},
 		runsOf: (sessionId) => sessions.get(sessionId) ?? [],
+		find: (id) => sessions.get(id) ?? [...sessions.values()].flat().filter(({ runId }) => runId === id),
 		get records() {
 			return [...sessions.values()].flat();
 		},

@@ -98,11 +98,8 @@ export function createBackground(
 			return undefined;
 		},
 		bill(runs) {
-			const open = runs.flatMap((run) => {
-				const { progress, owner } = run;
-				const isOpen = progress.kind === "ended" && progress.billing === "open" && owner === port.sessionId();
-				return isOpen ? [{ run, end: progress }] : [];
-			});
+			// As they are now: another call may have told them meanwhile.
+			const open = runs.flatMap(({ runId }) => openBill(registry.get(runId), port.sessionId()));
 			if (open.length === 0) return undefined;
 			return open.reduce((sum, { run, end }) => {
 				registry.put({ ...run, progress: { ...end, billing: "billed" } });
@@ -112,6 +109,12 @@ export function createBackground(
 		},
 		detach: attendance.detach,
 	};
+}
+
+/** A run whose cost this session has yet to be told. */
+function openBill(run: BackgroundRun | undefined, sessionId: string) {
+	if (run?.progress.kind !== "ended" || run.progress.billing !== "open" || run.owner !== sessionId) return [];
+	return [{ run, end: run.progress }];
 }
 
 /** Ends a supervisor that was asked to stop its run and has not. */

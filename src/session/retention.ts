@@ -1,5 +1,5 @@
 import { lstat, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { isRunId, startOfRun } from "../domain/run-files.ts";
 import { isAlive } from "../run/alive.ts";
 import { readResult, readSpec } from "../run/follow.ts";
@@ -46,5 +46,5 @@ async function removeFinished(runs: string, name: string, now: number): Promise<
 
 async function isRunning(path: string): Promise<boolean> {
 	const socket = (await readSpec(path))?.socket;
-	return typeof socket === "string" && (await isAlive(socket));
+	return typeof socket === "string" && (await isAlive(basename(path), socket));
 }

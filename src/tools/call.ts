@@ -59,21 +59,23 @@ export function callOf(
 
 /** Too many runs, or a definition that contradicts itself, refuse the whole call; any other mistake its own task. */
 export async function planRows(requests: readonly RunRequest[], { host, context, parent }: Call): Promise<Row[]> {
-	const refusal = host.budget.claim(requests.length, parent.settings.maxRunsPerSession);
-	if (refusal !== undefined) throw new Error(refusal);
 	const surroundings = surroundingsOf(host, context);
 	for (const { word, definition } of requests) {
 		const contradiction = contradictionAmong(surroundings.catalog, word, [definition]);
 		if (contradiction !== undefined) throw new Error(contradiction);
 	}
 	const extension = scriptPath("extension");
-	return await Promise.all(
+	const rows = await Promise.all(
 		requests.map(async (request) => {
 			const plan = await planRun(request, parent, surroundings, extension);
 			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
 			return { request, plan, state };
 		}),
 	);
+	const planned = rows.filter(({ plan }) => plan.ok).length;
+	const refusal = host.budget.claim(planned, parent.settings.maxRunsPerSession);
+	if (refusal !== undefined) throw new Error(refusal);
+	return rows;
 }
 
 /** Runs all tasks, as many at a time as the settings allow, and tells how they get on. Never throws. */

@@ -18,9 +18,15 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 		parameters: delegateParameters,
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);
-			const rows = await planRows(await resumed(parseTasks(parameters), host), call);
-			await runRows(rows, call);
-			return resultOf(rows, call.parent, rows.flatMap(lineOf).join("\n"));
+			const asked = parseTasks(parameters);
+			const release = claimSessions(asked, host);
+			try {
+				const rows = await planRows(await resumed(asked, host), call);
+				await runRows(rows, call);
+				return resultOf(rows, call.parent, rows.flatMap(lineOf).join("\n"));
+			} finally {
+				release();
+			}
 		},
 		renderCall: renderDelegateCall,
 		renderResult: renderWindows,
@@ -32,22 +38,37 @@ const lineOf = ({ request, plan, state }: Row): string[] =>
 		? [summaryLine(request.label, request.sessionId, state.phase.result.outcome, plan.ok ? plan.value.spec : undefined)]
 		: [];
 
-/** Puts what a resumed session has done before its prompt. One session that cannot go on refuses the whole call. */
-async function resumed(asked: readonly AskedTask[], host: Host): Promise<RunRequest[]> {
-	const taken = new Set<string>();
+/**
+ * Takes the sessions that are to go on, for this call alone, until the returned function gives them back. One that cannot
+ * go on refuses the whole call.
+ */
+function claimSessions(asked: readonly AskedTask[], { store, resuming }: Host): () => void {
+	const claimed: string[] = [];
+	const release = () => {
+		for (const id of claimed) resuming.delete(id);
+	};
 	for (const { resume } of asked) {
 		if (resume === undefined) continue;
-		const latest = host.store.runsOf(resume).at(-1);
-		if (latest?.family !== "delegate") {
-			throw new Error(
-				`Cannot resume: session "${resume}" not found. The session may have expired or the ID is incorrect.`,
-			);
+		const problem = whyNotResume(resume, store, resuming);
+		if (problem !== undefined) {
+			release();
+			throw new Error(`Cannot resume: session "${resume}" ${problem}`);
 		}
-		if (latest.progress.kind === "running" || taken.has(resume)) {
-			throw new Error(`Cannot resume: session "${resume}" is still running. Wait for it to complete before resuming.`);
-		}
-		taken.add(resume);
+		resuming.add(resume);
+		claimed.push(resume);
 	}
+	return release;
+}
+
+function whyNotResume(id: string, store: Host["store"], resuming: ReadonlySet<string>): string | undefined {
+	const runs = store.runsOf(id);
+	if (runs.at(-1)?.family !== "delegate") return "not found. The session may have expired or the ID is incorrect.";
+	const busy = resuming.has(id) || runs.some(({ progress }) => progress.kind === "running");
+	return busy ? "is still running. Wait for it to complete before resuming." : undefined;
+}
+
+/** Puts what a resumed session has done before its prompt. */
+async function resumed(asked: readonly AskedTask[], host: Host): Promise<RunRequest[]> {
 	return await Promise.all(
 		asked.map(async ({ request, resume }) => {
 			if (resume === undefined) return request;

@@ -24,6 +24,8 @@ export interface Host {
 	/** The runs of this session. */
 	readonly store: SessionStore;
 	readonly keep: Keep;
+	/** Sub-agent sessions that a call is going on with at the moment. */
+	readonly resuming: Set<string>;
 	readonly library: Library;
 	/** The runs of this session that go on without their callers. */
 	readonly registry: Registry;

@@ -1,7 +1,7 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { recordOfBackground } from "../domain/background.ts";
-import { type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
+import { hasBegun, type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderTruncatedText } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
@@ -84,14 +84,15 @@ export function sessionTool(host: Host): ToolDefinition<typeof parameters, Sessi
 /** Whose session it is; while the arguments are still coming there may be none. */
 function subjectOf({ store, registry }: Host, sessionId: string | undefined): string {
 	if (sessionId === undefined) return "";
-	const name = registry.get(sessionId)?.preset ?? store.runsOf(sessionId).at(-1)?.taskName;
+	const name = registry.get(sessionId)?.preset ?? store.find(sessionId).at(-1)?.taskName;
 	return name === undefined ? sessionId : `${name} (${sessionId})`;
 }
 
 function find(host: Host, sessionId: string): { readonly runs: readonly RunRecord[]; readonly latest: RunRecord } {
 	const background = host.registry.get(sessionId);
-	const runs = background ? [recordOfBackground(background)] : host.store.runsOf(sessionId);
-	const latest = runs.at(-1);
+	const runs = background ? [recordOfBackground(background)] : host.store.find(sessionId);
+	// A call that was refused hides nothing that was said before.
+	const latest = runs.findLast(hasBegun) ?? runs.at(-1);
 	if (latest) return { runs, latest };
 	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);
 }

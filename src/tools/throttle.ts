@@ -1,4 +1,4 @@
-const FIRST_MS = 50;
+const FIRST_MS = 20;
 const INTERVAL_MS = 100;
 const TICK_MS = 1_000;
 
@@ -22,7 +22,11 @@ export function createThrottle(emit: () => void, clock: "clock" | "no clock"): T
 		timer = setTimeout(() => {
 			timer = undefined;
 			last = performance.now();
-			emit();
+			try {
+				emit();
+			} catch {
+				// A frame that cannot be drawn is left out: thrown here it would end the whole of pi.
+			}
 		}, wait);
 	};
 	const ticks = clock === "clock" ? setInterval(request, TICK_MS) : undefined;

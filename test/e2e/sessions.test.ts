@@ -98,6 +98,13 @@ test("A91, A92, X9: what a run had said is found, and gone on with, after kill -
 		],
 	);
 
+	const named = server.requests
+		.filter(isParent)
+		.at(-1)
+		?.messages.filter(({ text: words }) => words.includes("were interrupted"));
+	assert.equal(named?.length, 1, "told once");
+	assert.match(named?.[0]?.text ?? "", new RegExp(`slow \\(session: ${slow}\\)`));
+
 	const before = server.requests.length;
 	const third = await call([[delegation({ name: "slow", prompt: "finish it", resume: slow })], [output(slow)]], () =>
 		text("the whole answer"),

@@ -207,6 +207,20 @@ describe("what a definition comes to", () => {
 		);
 	});
 
+	test("X28: a definition's key never goes to another provider than its own, whatever model a call asks for", async () => {
+		const own = definition(["model: acme/one", "apiKey: sk-acme-123456"]);
+		assert.equal(
+			await refused(own, { model: "anthropic/claude-sonnet-4-5" }),
+			'The apiKey of "x" is for acme: it is not used for anthropic/claude-sonnet-4-5',
+		);
+		const nobodys = definition(["apiKey: sk-acme-123456"]);
+		assert.equal(
+			await refused(nobodys, { model: "anthropic/claude-sonnet-4-5" }),
+			'"x" has an apiKey, but neither a model nor a provider to use it for',
+		);
+		assert.deepEqual((await planned(own, { model: "acme/one" })).apiKey, { provider: "acme", key: "sk-acme-123456" });
+	});
+
 	test("a key with nobody to give it to, or that cannot be had, fails without telling it", async () => {
 		const lost = await refused(definition(["apiKey: sk-lost-123456"]), { inheritedModel: undefined });
 		assert.equal(lost, '"x" has an apiKey, but neither a model nor a provider to use it for');

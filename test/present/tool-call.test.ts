@@ -187,3 +187,12 @@ test("A121: only lines that are not blank are counted", () => {
 		[2, 0, 0, 0],
 	);
 });
+
+test("S23: a value that cannot be turned into words does not break the preview", () => {
+	for (const [name, args] of [
+		["lint", { files: [{ toString: 1 }] }],
+		["edit_todos", { action: "complete", indices: [{ toString: 1 }] }],
+	] as const) {
+		assert.doesNotThrow(() => toolCallLines(name, args, { width: 80, cwd: "/p", home: "/h" }));
+	}
+});

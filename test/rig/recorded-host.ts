@@ -82,6 +82,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		pi,
 		command: options.command ?? { command: process.execPath, args: [FAKE_PI] },
 		failedCalls: new Set(),
+		resuming: new Set(),
 		store,
 		keep(record) {
 			kept.push(record);

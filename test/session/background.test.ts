@@ -310,7 +310,13 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(forked.background.bill(forked.registry.runs), undefined);
 		assert.deepEqual(fork.of(BILLED_ENTRY), []);
 
-		assert.equal(first.background.bill(first.registry.runs)?.input, 7);
+		const seenByTwoCalls = first.registry.runs;
+		assert.equal(first.background.bill(seenByTwoCalls)?.input, 7);
+		assert.equal(
+			first.background.bill(seenByTwoCalls),
+			undefined,
+			"X14: also where both calls looked before either told",
+		);
 		assert.equal(first.background.bill(first.registry.runs), undefined);
 		assert.deepEqual(session.of(BILLED_ENTRY), [{ runId: run.runId }]);
 		assert.equal(session.of(UPDATE_ENTRY).length, 1);

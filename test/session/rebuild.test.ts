@@ -7,7 +7,7 @@ import type { RunResult } from "../../src/domain/state.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 import { ENTRY_TYPE, encodeRecord } from "../../src/records/session-entries.ts";
 import { createSessionStore } from "../../src/records/session-store.ts";
-import { rebuildStore } from "../../src/session/rebuild.ts";
+import { INTERRUPTED_MESSAGE, interruptedNotice, namedRuns, rebuildStore } from "../../src/session/rebuild.ts";
 import { recordWith } from "../rig/records.ts";
 
 test("X8 X9: of an agent that finished after its caller had died, the session keeps what it handed over", async (t) => {
@@ -32,4 +32,26 @@ test("X8 X9: of an agent that finished after its caller had died, the session ke
 		"completed",
 		"handed over",
 	]);
+});
+
+test("X9: runs that broke off with pi are told to the session once, by name and id", async () => {
+	const store = createSessionStore();
+	const running = recordWith({ sessionId: "00112233445566aa", taskName: "slow", progress: { kind: "running" } });
+	const entries = [{ type: "custom", customType: ENTRY_TYPE, data: encodeRecord(running) }];
+	await rebuildStore(store, entries);
+	const notice = interruptedNotice(store, entries);
+	assert.match(notice?.text ?? "", /interrupted when pi ended: slow \(session: 00112233445566aa\)\./);
+	const told = { type: "custom_message", customType: INTERRUPTED_MESSAGE, details: notice?.details };
+	assert.equal(interruptedNotice(store, [...entries, told]), undefined);
+});
+
+test("X7: every run that the session has an entry of is named by it, on whichever branch", () => {
+	const entry = (runId: string) => ({
+		type: "custom",
+		customType: ENTRY_TYPE,
+		data: encodeRecord(recordWith({ runId })),
+	});
+	const many = Array.from({ length: 40 }, (_, index) => entry(`run-${index}`));
+	const background = { type: "custom", customType: "pi-subagents:bg-run", data: { runId: "bg" } };
+	assert.equal(namedRuns([...many, background, { type: "message" }]).size, 41);
 });

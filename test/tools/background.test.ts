@@ -274,7 +274,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			},
 		};
 		const type = async (args: string) => {
-			await command.handler(args, { ui } as never);
+			await command.handler(args, { hasUI: true, ui } as never);
 			return said.at(-1);
 		};
 		assert.equal(await type("stop"), "No background agent is running");

@@ -151,3 +151,25 @@ test("A87: every task is kept once when it ends, for whatever reason it ends", a
 	const ends = recorded.kept.filter(({ progress }) => progress.kind === "ended").map(({ taskName }) => taskName);
 	assert.deepEqual(ends.sort(), ["broken", "fine", "lost", "unknown"]);
 });
+
+test("A41: of two calls at once that go on with one session the second is refused", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
+	const id = result.details.sessionIds[0] ?? "";
+	const again = { tasks: [{ name: "again", prompt: "hello", resume: id }] };
+	const [first, second] = await Promise.allSettled([recorded.delegate(again), recorded.delegate(again)]);
+	assert.equal(first.status, "fulfilled");
+	assert.match(second.status === "rejected" ? String(second.reason) : "", /is still running\. Wait for it/);
+	assert.equal(recorded.host.resuming.size, 0);
+});
+
+test("X8: a call that was refused hides nothing that its session said before", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
+	const id = result.details.sessionIds[0] ?? "";
+	await recorded.delegate({ tasks: [{ name: "again", prompt: "x", resume: id, profile: "nobody" }] });
+	const { text, details } = await ask("output", recorded, id);
+	assert.deepEqual([text, details.status], ["ok: hello", "completed"]);
+	const [run] = recorded.host.store.runsOf(id);
+	assert.equal((await ask("output", recorded, run?.runId ?? "")).text, "ok: hello", "a run's own id does as well");
+});

@@ -47,3 +47,20 @@ test("X26: no timer is left after the end", () => {
 		assert.equal(timers(), before);
 	}
 });
+
+test("an update that cannot be made is left out, and pi goes on", async () => {
+	let calls = 0;
+	await new Promise<void>((resolve) => {
+		const throttle = createThrottle(() => {
+			calls++;
+			if (calls === 1) {
+				setImmediate(throttle.request);
+				throw new Error("a frame that cannot be drawn");
+			}
+			throttle.dispose();
+			resolve();
+		}, "no clock");
+		throttle.request();
+	});
+	assert.equal(calls, 2);
+});
