@@ -29,6 +29,26 @@ export function claimDelivery(directory: string): Claim {
 	return { kind: "held" };
 }
 
+const TOLD = "told";
+
+/** After the telling: whoever claims later, because the teller is gone, finds that it was done. */
+export function markTold(directory: string): void {
+	try {
+		symlinkSync(String(process.pid), join(directory, TOLD));
+	} catch {
+		// it is there already, or the directory is not
+	}
+}
+
+export function isMarkedTold(directory: string): boolean {
+	try {
+		readlinkSync(join(directory, TOLD));
+		return true;
+	} catch {
+		return false;
+	}
+}
+
 function isHeld(path: string): boolean {
 	try {
 		const holder = readlinkSync(path);

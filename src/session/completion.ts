@@ -2,7 +2,7 @@ import type { BackgroundEnd, BackgroundRun } from "../domain/background.ts";
 import { messageOf } from "../domain/result.ts";
 import { completionText } from "../present/background-text.ts";
 import { COMPLETION_MESSAGE, encodeUpdate, UPDATE_ENTRY } from "../records/background-entries.ts";
-import { claimDelivery } from "../records/delivery.ts";
+import { claimDelivery, isMarkedTold, markTold } from "../records/delivery.ts";
 
 /** What background runs need of the session they belong to. Everything here may throw once the session is over. */
 export interface SessionPort {
@@ -36,20 +36,24 @@ export function createCompletion(port: SessionPort): Completion {
 		port.post(COMPLETION_MESSAGE, text, details);
 		told.add(runId);
 	};
+	/** Another process of this session told it and has ended since; what it left half done, a later start sees. */
+	const wasToldElsewhere = ({ runId, directory }: BackgroundRun) =>
+		!recorded.has(runId) && !told.has(runId) && isMarkedTold(directory);
+	const tellOnce = (run: BackgroundRun, end: BackgroundEnd) => {
+		const done = recorded.has(run.runId) && told.has(run.runId);
+		if (done || run.owner !== port.sessionId()) return;
+		const claim = claimDelivery(run.directory);
+		if (claim.kind === "held" || wasToldElsewhere(run)) return;
+		try {
+			tell(run, end);
+			markTold(run.directory);
+		} catch (error) {
+			claim.release();
+			throw error;
+		}
+	};
 	return {
-		tell: (run, end) =>
-			attempt(port, () => {
-				const done = recorded.has(run.runId) && told.has(run.runId);
-				if (done || run.owner !== port.sessionId()) return;
-				const claim = claimDelivery(run.directory);
-				if (claim.kind === "held") return;
-				try {
-					tell(run, end);
-				} catch (error) {
-					claim.release();
-					throw error;
-				}
-			}),
+		tell: (run, end) => attempt(port, () => tellOnce(run, end)),
 		begin(withEntry, withMessage) {
 			recorded = new Set(withEntry);
 			told = new Set(withMessage);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ModelRequest } from "../rig/model-server.ts";
+import { until } from "../rig/until.ts";
 import { background, isParent, runIdIn, stage, status } from "./background-stage.ts";
 
 const LATE_MODELS = fileURLToPath(new URL("../rig/fixtures/late-models.ts", import.meta.url));
@@ -20,7 +21,15 @@ test("B31–B34, X10, X11: the tools come with the first models, and offer those
 	const { home, server, script, person, release, ended } = scene;
 	writeFileSync(join(home.agentDir, "models.json"), JSON.stringify({ providers: {} }));
 	const someone = person({ args: ["-e", LATE_MODELS], env: { RIG_MODEL_URL: server.url } });
-	const modelsAre = (ids: string) => someone.tell({ type: "prompt", message: `/models-are ${ids}` });
+	const available = async () => {
+		const { data } = (await someone.tell({ type: "get_available_models" })) as { data?: { models?: { id: string }[] } };
+		return (data?.models ?? []).map(({ id }) => id).join(",");
+	};
+	const modelsAre = async (ids: string) => {
+		await someone.tell({ type: "prompt", message: `/models-are ${ids}` });
+		// pi takes a moment until its registry has them.
+		await until(async () => (await available()) === ids, `the models ${ids}`);
+	};
 	const lastRequest = () => server.requests.filter(isParent).at(-1);
 
 	await modelsAre("zeta,alpha");

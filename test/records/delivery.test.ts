@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { claimDelivery } from "../../src/records/delivery.ts";
+import { claimDelivery, isMarkedTold, markTold } from "../../src/records/delivery.ts";
 
 function place(t: TestContext): string {
 	const directory = mkdtempSync(join(tmpdir(), "pi-claim-"));
@@ -46,4 +46,14 @@ describe("who tells of a run's end", () => {
 	test("where nobody can claim, the end is told all the same", (t) => {
 		assert.equal(claimDelivery(join(place(t), "gone")).kind, "taken");
 	});
+});
+
+test("F52: what a process has told is marked, so that whoever claims after its end finds it done", (t) => {
+	const directory = mkdtempSync(join(tmpdir(), "pi-told-"));
+	t.after(() => rmSync(directory, { recursive: true, force: true }));
+	assert.equal(isMarkedTold(directory), false);
+	markTold(directory);
+	markTold(directory);
+	assert.equal(isMarkedTold(directory), true);
+	assert.doesNotThrow(() => markTold(join(directory, "gone")));
 });
