@@ -4,9 +4,10 @@ import { createHome } from "../rig/home.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { History, type Kind, type Step } from "./history.ts";
 
-/** As many as wanted: `HISTORIES=1000 HISTORY_SEED=1 npm test`. */
+/** As many as wanted, and others each time: `HISTORIES=1000 HISTORY_SEED=random npm test`. */
 const HISTORIES = Number(process.env.HISTORIES ?? 50);
-const SEED = Number(process.env.HISTORY_SEED ?? Date.now() % 1_000_000);
+const asked = process.env.HISTORY_SEED ?? "3";
+const SEED = asked === "random" ? Date.now() % 1_000_000 : Number(asked);
 const LANES = 2;
 
 const kind = fc.constantFrom<Kind>("fine", "fine", "refused", "crash", "slow", "slow");
@@ -17,6 +18,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 			do: fc.constant("delegate" as const),
 			kinds: fc.array(kind, { minLength: 1, maxLength: 2 }),
 		}),
+	},
+	{
+		weight: 2,
+		arbitrary: fc.record({ do: fc.constant("background" as const), kind: fc.constantFrom("fine", "fine", "refused") }),
 	},
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("resume" as const), which: fc.nat(5), kind }) },
 	{

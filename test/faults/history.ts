@@ -25,6 +25,8 @@ export type Kind = "fine" | "refused" | "crash" | "slow";
 export type Step =
 	| { readonly do: "delegate"; readonly kinds: readonly Kind[] }
 	| { readonly do: "resume"; readonly which: number; readonly kind: Kind }
+	/** Starts an agent in the background and goes on: it may end whenever it likes, also while no pi is there. */
+	| { readonly do: "background"; readonly kind: "fine" | "refused" }
 	| {
 			readonly do:
 				| "abort"
@@ -45,6 +47,7 @@ interface Expected {
 	runs: number;
 }
 
+const WORKER = "---\nname: worker\ndescription: works\nmodel: mock/mock-1\n---\nYou work.\n";
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const COMMANDS = fileURLToPath(new URL("../rig/fixtures/lifecycle-commands.ts", import.meta.url));
 const isParent = (request: ModelRequest) => request.tools.includes("delegate_to_subagents");
@@ -58,9 +61,11 @@ export class History {
 	/** Sessions of the call that is going on. */
 	#running: string[] = [];
 	#prompts = 0;
+	readonly #background = new Set<string>();
 
 	constructor(home: Home, server: ModelServer) {
 		this.#home = home;
+		home.write(join(home.agentDir, "subagents", "worker.md"), WORKER);
 		server.use((request) => (isParent(request) ? this.#parentReply() : childReply(request)));
 	}
 
@@ -88,10 +93,11 @@ export class History {
 	async #whileIdle(step: Step): Promise<void> {
 		if (step.do === "delegate") await this.#delegate(step.kinds.map((kind) => this.#task(kind)));
 		if (step.do === "resume") {
-			const ids = [...this.#expected.keys()];
+			const ids = [...this.#expected.keys()].filter((id) => !this.#background.has(id));
 			const resume = ids[step.which % Math.max(1, ids.length)];
 			if (resume !== undefined) await this.#delegate([{ ...this.#task(step.kind), resume }]);
 		}
+		if (step.do === "background") await this.#startBackground(this.#task(step.kind));
 		if (step.do === "reload") await this.#tell({ type: "prompt", message: "/reload-now" });
 		if (step.do === "block" || step.do === "unblock") this.#block(step.do === "block");
 	}
@@ -134,6 +140,18 @@ export class History {
 		for (const [index, task] of tasks.entries()) this.#expect(sessionIds[index] ?? "", task);
 	}
 
+	async #startBackground(task: { name: string; prompt: string }): Promise<void> {
+		const parent = this.#alive();
+		const from = parent.events.length;
+		this.#waiting = [{ name: "background_agent", args: { preset: "worker", task: task.prompt } }];
+		parent.send({ type: "prompt", message: "go on" });
+		const started = await this.#result(parent, from);
+		const runId = /\(run: ([0-9a-f-]+),/.exec(started.text)?.[1];
+		assert.ok(runId, started.text);
+		this.#background.add(runId);
+		this.#expect(runId, task);
+	}
+
 	async #result(parent: PiRun, from: number): Promise<ToolOutcome> {
 		await parent.waitForEvent(
 			(event) => event.type === "agent_settled" && parent.events.indexOf(event) >= from,
@@ -171,8 +189,16 @@ export class History {
 	}
 
 	#killOne(wanted: RegExp): void {
+		const background = new Set(
+			[...this.#background].flatMap((runId) => [
+				...processesWithEnv("PI_SUBAGENTS_RUN_ID", runId).map(({ pid }) => pid),
+				...processesWithEnv("HOME", this.#home.root).flatMap(({ pid, command }) =>
+					command.includes(runId) ? [pid] : [],
+				),
+			]),
+		);
 		const [victim] = processesWithEnv("HOME", this.#home.root).filter(
-			({ pid, command }) => wanted.test(command.trim()) && pid !== this.#parent?.pid,
+			({ pid, command }) => wanted.test(command.trim()) && pid !== this.#parent?.pid && !background.has(pid),
 		);
 		if (victim) process.kill(victim.pid, "SIGKILL");
 	}
@@ -197,7 +223,9 @@ export class History {
 	#block(blocked: boolean): void {
 		const runs = join(this.#home.project, ".pi", "subagents", "runs");
 		const hidden = `${runs}.hidden`;
-		if (blocked && existsSync(runs) && !existsSync(hidden)) {
+		// A result that cannot be written, and that nobody listens to at that moment, is nowhere: not this test's subject.
+		const unfinished = [...this.#background].some((runId) => !existsSync(join(runs, runId, "result.json")));
+		if (blocked && !unfinished && existsSync(runs) && !existsSync(hidden)) {
 			renameSync(runs, hidden);
 			writeFileSync(runs, "");
 		}
@@ -230,8 +258,19 @@ export class History {
 			);
 		}
 		await this.#stopParent("SIGTERM");
+		this.#checkMessages();
 		this.#checkEntries();
 		this.#checkFiles();
+	}
+
+	/** Each end in the background was announced, by one message and one entry. */
+	#checkMessages(): void {
+		const path = join(this.#home.root, "session.jsonl");
+		const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+		for (const runId of this.#background) {
+			const told = (type: string) => lines.filter((line) => line.includes(`"${type}"`) && line.includes(runId)).length;
+			assert.deepEqual([told("pi-subagents:bg-completed"), told("pi-subagents:bg-update")], [1, 1], runId);
+		}
 	}
 
 	#checkEntries(): void {
@@ -258,6 +297,7 @@ export class History {
 }
 
 function checkFile(path: string): void {
+	if (!/\.jsonl?$/.test(path)) return;
 	const content = readFileSync(path, "utf8");
 	if (path.endsWith(".json")) JSON.parse(content);
 	if (!path.endsWith(".jsonl")) return;
