@@ -1,6 +1,6 @@
 import type { Finalized } from "../domain/finalized.ts";
-import { cut } from "../domain/messages.ts";
 import type { RunResult } from "../domain/state.ts";
+import { shorten } from "./preset-text.ts";
 import { describeFailure } from "./text.ts";
 
 /** The words of an agent call. A failed one has no answer, and so none of its words. */
@@ -12,15 +12,11 @@ export const agentStatusOf = ({ outcome, finalized }: RunResult): AgentStatus =>
 /** What an agent handed over, under a header that says how it went and where to go on; at most `limit` characters of it. */
 export function agentAnswer(sessionId: string, result: RunResult, limit: number): string {
 	const { outcome, text } = result;
-	const shorten = (whole: string) =>
-		whole.length <= limit
-			? whole
-			: `${cut(whole, limit)}\n\n[cut after ${limit} characters; get_subagent_output with sessionId "${sessionId}" has all of it]`;
 	if (outcome.kind === "completed") {
-		return `**Status:** ${agentStatusOf(result)}\n**Session ID:** \`${sessionId}\`\n\n---\n\n${shorten(outcome.text)}`;
+		return `**Status:** ${agentStatusOf(result)}\n**Session ID:** \`${sessionId}\`\n\n---\n\n${shorten(outcome.text, sessionId, limit)}`;
 	}
 	const error = `Error: ${describeFailure(outcome.failure)}`;
 	if (outcome.failure.kind === "rejected") return error; // it never began, so there is nothing to go on with
 	const failed = `${error}\n**Session ID:** \`${sessionId}\` (call the agent again with it to go on)`;
-	return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text)}`;
+	return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text, sessionId, limit)}`;
 }
