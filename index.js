@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 
 /** A child has no delegation tools: nothing is even loaded there. */
 const isChild = process.env.PI_SUBAGENTS_CHILD === "1" || process.env.PI_SUBAGENT_CHILD === "1";
@@ -11,6 +12,12 @@ if (!isChild && typeof module === "undefined")
 /** In a checkout pi loads the source. A published package has a bundle, which finds pi's packages where it is told. */
 export default async function extension(pi) {
 	if (isChild) return;
+	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+	if (major < 22 || (major === 22 && minor < 19)) {
+		throw new Error(
+			`pi-subagents needs Node 22.19 or later, as pi does, and this is Node ${process.versions.node}. Install a newer Node and start pi with it.`,
+		);
+	}
 	if (existsSync(new URL("./src/index.ts", import.meta.url))) {
 		return (await import("./src/index.ts")).default(pi);
 	}
@@ -19,5 +26,6 @@ export default async function extension(pi) {
 		"@earendil-works/pi-tui": await import("@earendil-works/pi-tui"),
 		typebox: await import("typebox"),
 	};
-	return (await import("./dist/index.js")).default(pi);
+	// Natively, and so with the compiled code that Node keeps: pi's loader would read and evaluate it anew.
+	return createRequire(import.meta.url)("./dist/index.cjs").default(pi);
 }

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
@@ -6,7 +6,10 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 const root = join(import.meta.dirname, "..");
 const outdir = process.argv[2] ?? join(root, "dist");
 
-/** pi's packages are not bundled, and a file that Node imports natively could not find pi's own copies: index.js has them. */
+/**
+ * pi's packages are not bundled, and a file that Node loads natively could not find pi's own copies: index.js has them.
+ * Each name is taken by itself: going through all that pi exports took 10 ms of every start.
+ */
 const hostModules: Plugin = {
 	name: "host-modules",
 	setup({ onResolve, onLoad }) {
@@ -15,7 +18,34 @@ const hostModules: Plugin = {
 			namespace: "host",
 		}));
 		onLoad({ filter: /.*/, namespace: "host" }, ({ path }) => ({
-			contents: `module.exports = globalThis[Symbol.for("pi-subagents.host")][${JSON.stringify(path)}];`,
+			contents: `export const { ${namesFrom(path)} } = globalThis[Symbol.for("pi-subagents.host")][${JSON.stringify(path)}];`,
+		}));
+	},
+};
+
+/** What the source takes from a package, types apart. A name that is missing here fails the build. */
+function namesFrom(specifier: string): string {
+	const source = join(root, "src");
+	const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+	const imports = new RegExp(`^import \\{([^}]*)\\} from "${specifier}";$`, "gm");
+	const names = files
+		.flatMap((file) => [...readFileSync(join(source, file), "utf8").matchAll(imports)])
+		.flatMap(([, list = ""]) => list.split(",").map((name) => name.trim()))
+		.filter((name) => name !== "" && !name.startsWith("type "));
+	return [...new Set(names)].join(", ");
+}
+
+/** The only package that is not needed by every session: a file of its own, read when it is, with the two names we use. */
+const yamlApart: Plugin = {
+	name: "yaml-apart",
+	setup({ onResolve, onLoad }) {
+		onResolve({ filter: /^yaml$/ }, ({ kind }) =>
+			kind === "entry-point" ? { path: "yaml", namespace: "part" } : { path: "./yaml.cjs", external: true },
+		);
+		// The browser's build consists of ES modules, of which what is not used can be left out.
+		onLoad({ filter: /.*/, namespace: "part" }, () => ({
+			contents: 'export { Document } from "./doc/Document.js"; export { parseDocument } from "./public-api.js";',
+			resolveDir: join(root, "node_modules/yaml/browser/dist"),
 		}));
 	},
 };
@@ -25,23 +55,31 @@ const shared: BuildOptions = {
 	bundle: true,
 	platform: "node",
 	target: "node22",
-	plugins: [hostModules],
 	minify: true,
 	legalComments: "none",
 };
 
 rmSync(outdir, { recursive: true, force: true });
+// CommonJS, because Node loads it in half the time; the files find each other by where they are.
 await build({
 	...shared,
-	entryPoints: { index: join(root, "src/index.ts"), extension: join(root, "src/child/extension.ts") },
-	format: "esm",
-	splitting: true, // what is imported on demand stays apart
-	// Its build for Node is CommonJS and requires Node's modules, which an ES module cannot.
-	alias: { yaml: join(root, "node_modules/yaml/browser/index.js") },
-});
-await build({
-	...shared,
-	entryPoints: { supervisor: join(root, "src/child/supervisor.ts"), pane: join(root, "src/pane/show.ts") },
+	entryPoints: {
+		index: join(root, "src/index.ts"),
+		supervisor: join(root, "src/child/supervisor.ts"),
+		pane: join(root, "src/pane/show.ts"),
+		yaml: "yaml",
+	},
+	plugins: [hostModules, yamlApart],
 	format: "cjs",
 	outExtension: { ".js": ".cjs" },
+	define: { "import.meta.url": "bundleUrl" },
+	supported: { "dynamic-import": false }, // Node would not find the names that a CommonJS file exports
+	banner: { js: 'const bundleUrl=require("node:url").pathToFileURL(__filename).href;' },
+});
+// pi loads this one itself, as a package's own.
+await build({
+	...shared,
+	entryPoints: { extension: join(root, "src/child/extension.ts") },
+	plugins: [hostModules],
+	format: "esm",
 });

@@ -1,46 +1,44 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
+import { type DoctorHost, doctor } from "./commands/doctor.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
-import { modelSetKey } from "./plan/model-parameter.ts";
+import { nameOf } from "./plan/model.ts";
 import { renderCompletion } from "./present/completion-view.ts";
 import { problemsNotice } from "./present/definition-text.ts";
+import { sanitize } from "./present/sanitize.ts";
 import { COMPLETION_MESSAGE } from "./records/background-entries.ts";
 import { createRegistry } from "./records/registry.ts";
 import { runsDirectories } from "./records/run-directory.ts";
 import { createSessionStore } from "./records/session-store.ts";
+import { endOrphans } from "./run/orphans.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep.ts";
-import { INTERRUPTED_MESSAGE, interruptedNotice, namedRuns, rebuildStore, startedRuns } from "./session/rebuild.ts";
+import {
+	INTERRUPTED_MESSAGE,
+	interruptedNotice,
+	interruptedRuns,
+	namedRuns,
+	rebuildStore,
+	startedRuns,
+} from "./session/rebuild.ts";
 import { pruneRuns } from "./session/retention.ts";
-import { backgroundTool } from "./tools/background-agent.ts";
-import { backgroundStatusTool } from "./tools/background-status.ts";
+import { loadSettings } from "./settings.ts";
 import { delegateTool } from "./tools/delegate.ts";
-import { catalogOf, type Host, piCommand, settingsOf, surroundingsOf } from "./tools/host.ts";
+import { createHeadStart } from "./tools/head-start.ts";
+import { catalogOf, type Host, parentOf, piCommand, settingsOf, surroundingsOf, trustContextOf } from "./tools/host.ts";
 import { listProfilesTool } from "./tools/list-profiles.ts";
+import { createModelTools } from "./tools/model-tools.ts";
 import { outputTool, sessionTool } from "./tools/retrieval.ts";
-import { subagentTool } from "./tools/subagent.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */
 export default function register(pi: ExtensionAPI): void {
 	const host = createHost(pi);
 	const { store, background, library } = host;
-	let models = "";
+	const registerModelTools = createModelTools(host);
 
-	/** Tools whose parameters name the models there are: again when those change, not at all while there are none. */
-	const registerModelTools = (context: ExtensionContext) => {
-		const { families } = settingsOf(host, context);
-		const available = surroundingsOf(host, context).models("usable");
-		const key = modelSetKey(available);
-		if (available.length === 0 || key === models) return;
-		models = key;
-		if (families.includes("subagent")) pi.registerTool(subagentTool(host, available));
-		if (!families.includes("background")) return;
-		pi.registerTool(backgroundTool(host, available));
-		pi.registerTool(backgroundStatusTool(host));
-	};
 	const registerTools = (context: ExtensionContext) => {
 		const { families } = settingsOf(host, context);
 		if (families.includes("delegate")) pi.registerTool(delegateTool(host));
@@ -66,9 +64,16 @@ export default function register(pi: ExtensionAPI): void {
 	pi.on("before_agent_start", (_event, context) => registerModelTools(context));
 	pi.on("session_tree", (_event, context) => rebuildStore(store, context.sessionManager.getBranch()));
 	pi.on("session_shutdown", () => host.leave());
+	pi.on("message_update", (event, context) => host.headStart.observe(event, context));
+	pi.on("message_end", (event) => host.headStart.messageEnded(event));
+	pi.on("tool_execution_end", ({ toolCallId }) => host.headStart.callBegun(toolCallId));
+	pi.on("agent_end", () => host.headStart.drop());
 	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
 	pi.registerMessageRenderer(COMPLETION_MESSAGE, renderCompletion);
-	pi.registerCommand("subagents", subagentsCommand(host.registry, background));
+	pi.registerCommand(
+		"subagents",
+		subagentsCommand(host.registry, background, (context) => doctor(context, doctorHost(host, context))),
+	);
 	pi.registerCommand(
 		"profile",
 		profileCommand((asking) => {
@@ -81,6 +86,23 @@ export default function register(pi: ExtensionAPI): void {
 			};
 		}),
 	);
+}
+
+function doctorHost(host: Host, context: ExtensionContext): DoctorHost {
+	const { model, modelRegistry } = context;
+	const { models, tools } = surroundingsOf(host, context);
+	return {
+		agentDirectory: agentDirectory(),
+		loaded: loadSettings(agentDirectory(), trustContextOf(context)),
+		catalog: catalogOf(host, context),
+		trust: parentOf(host, context).trust,
+		models: {
+			usable: models("usable").length,
+			current: model && nameOf(model),
+			error: modelRegistry.getError(),
+		},
+		activeTools: tools().active,
+	};
 }
 
 /** The tools' host, and the session it is in at the moment. */
@@ -113,17 +135,22 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		showStatus: (text) => current?.ui.setStatus("pi-subagents", text),
 		warn,
 	});
+	const command = piCommand(process.argv, process.execPath);
+	const library = createLibrary();
+	const budget = createBudget();
+	const headStart = createHeadStart({ pi, command, library, budget, warn });
 	return {
 		pi,
-		command: piCommand(process.argv, process.execPath),
+		command,
 		failedCalls: new Set(),
 		store,
 		resuming: new Set(),
 		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
-		library: createLibrary(),
+		library,
 		registry,
 		background,
-		budget: createBudget(),
+		budget,
+		headStart,
 		sessionSignal: () => session.signal,
 		warn,
 		post,
@@ -134,6 +161,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		},
 		leave() {
 			session.abort();
+			headStart.drop();
 			background.detach();
 			store.clear();
 			registry.clear();
@@ -142,11 +170,12 @@ function createHost(pi: ExtensionAPI): LiveHost {
 	};
 }
 
-/** What need not be done before the first request: telling of broken definitions, and removing old runs. */
+/** What need not be done before the first request: telling of broken definitions, and clearing up after earlier runs. */
 async function lookAround(host: LiveHost, context: ExtensionContext): Promise<void> {
 	if (host.context() !== context) return;
 	const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
 	if (notice !== undefined) host.warn(notice);
+	for (const { runId, directory } of interruptedRuns(host.store)) await endOrphans(runId, directory);
 	const { runRetentionDays, maxRuns } = settingsOf(host, context);
 	const rules = {
 		maxAgeMs: runRetentionDays * 24 * 60 * 60 * 1_000,
@@ -160,6 +189,7 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 /** Between two sessions there is nobody to tell. */
 function tell(message: string, context: ExtensionContext | undefined): void {
 	if (!context) return;
-	if (context.hasUI) context.ui.notify(message, "warning");
-	else process.stderr.write(`pi-subagents: ${message}\n`);
+	const text = sanitize(message);
+	if (context.hasUI) context.ui.notify(text, "warning");
+	else process.stderr.write(`pi-subagents: ${text}\n`);
 }

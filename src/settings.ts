@@ -18,9 +18,9 @@ export interface Settings {
 	readonly maxRunsPerSession: number;
 	/** Seconds; undefined = no limit of its own. */
 	readonly timeout: number | undefined;
+	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
-	/** A namespace of its own for each run is not there yet: asking for it is answered with a warning. */
-	readonly isolation: "none";
+	readonly isolation: "none" | "pid-namespace";
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
@@ -40,9 +40,11 @@ interface Field<T> {
 	parse(value: unknown): T | undefined;
 	/** Too far-reaching for a project that nobody has decided to trust. */
 	readonly privileged?: true;
+	/** What a project cannot undo where the person has chosen it. */
+	readonly strict?: T;
 }
 
-const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
+export const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
 
 const clamped = (key: string, fallback: number, min: number, max: number): Field<number> => ({
 	key,
@@ -85,8 +87,9 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 		fallback: undefined,
 		parse: (value) => (typeof value === "number" && value >= 1 && value <= 86_400 ? value : undefined),
 	},
+	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
-	isolation: choice("isolation", ["none"]),
+	isolation: { ...choice("isolation", ["none", "pid-namespace"]), strict: "pid-namespace" },
 	outputLimit: clamped("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: clamped("runRetentionDays", 14, 0, 36_500),
 	maxRuns: clamped("maxRuns", 200, 0, 1_000_000),
@@ -128,6 +131,10 @@ function resolveField(field: Field<unknown>, sources: readonly Source[], warn: (
 			return current;
 		}
 		const parsed = field.parse(value);
+		if (field.strict !== undefined && current === field.strict && parsed !== field.strict) {
+			warn(`${source.path}: subagents.${field.key} cannot be loosened by a project; ${describe(current)} is used`);
+			return current;
+		}
 		if (parsed !== undefined) return parsed;
 		warn(`${source.path}: subagents.${field.key} has a value that it cannot have; ${describe(field.fallback)} is used`);
 		return field.fallback;

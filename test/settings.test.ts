@@ -162,6 +162,27 @@ describe("settings", () => {
 		assert.deepEqual(load({ isProjectTrusted: false }).warnings, []);
 	});
 
+	test("X19: isolation: a project can ask for it, trusted or not asked about, and cannot take it away", () => {
+		write(ofProject(), { subagents: { isolation: "pid-namespace" } });
+		assert.deepEqual(load(), { settings: { ...DEFAULTS, isolation: "pid-namespace" }, warnings: [] });
+		write(person(), { subagents: { isolation: "pid-namespace" } });
+		for (const isolation of ["none", "full"]) {
+			write(ofProject(), { subagents: { isolation } });
+			const { settings, warnings } = load({ flag: "approve" });
+			assert.equal(settings.isolation, "pid-namespace");
+			assert.match(
+				warnings.join("\n"),
+				/^.*subagents\.isolation cannot be loosened by a project; "pid-namespace" is used$/,
+			);
+		}
+		write(ofProject(), {});
+		write(person(), { subagents: { isolation: "full" } });
+		assert.match(
+			load().warnings.join("\n"),
+			/^.*subagents\.isolation has a value that it cannot have; "none" is used$/,
+		);
+	});
+
 	test("X12, X19: the nearest ancestor's settings count, by the trust in that directory", () => {
 		write(ofProject(), { subagents: { maxRuns: 9 } });
 		const below = join(project, "a", "b");

@@ -1,12 +1,12 @@
-import { constants, writeSync } from "node:fs";
+import { constants, lstatSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { encodeOwn } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
-import { cut } from "../domain/messages.ts";
 import { messageOf } from "../domain/result.ts";
 import { FILES } from "../domain/run-files.ts";
 import type { RunResult } from "../domain/state.ts";
-import { createPrivate, keepReserve, type Reserve, writeOnce } from "./write-once.ts";
+import { writeResult } from "./result-file.ts";
+import { createPrivate, keepReserve } from "./write-once.ts";
 
 /**
  * The files of one run. Appends are best effort: a full disk costs a log line, never the run or its result.
@@ -27,9 +27,8 @@ export interface Artifacts {
 }
 
 const MAX_DELTA_EVENTS_BYTES = 50 * 1024 * 1024;
+const FULL = "events.jsonl has reached 50 MB: pieces of text are no longer kept, whole messages are";
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
-/** Of an answer for which there is hardly any room. */
-const SHORT_CHARS = 8_000;
 const LF = Buffer.from("\n");
 
 export function openArtifacts(directory: string): Artifacts {
@@ -41,16 +40,25 @@ export function openArtifacts(directory: string): Artifacts {
 	const stdout = openLog(join(directory, FILES.stdout), MAX_LOG_BYTES, report);
 	const stderr = openLog(join(directory, FILES.stderr), MAX_LOG_BYTES, report);
 	const transcript = openLog(join(directory, FILES.transcript), MAX_LOG_BYTES * 10, report);
-	const reserve = keepReserve(directory);
+	keepReserve(directory);
+	const identity = identityOf(directory);
 	let pending: Buffer[] = [];
 	let collected = 0;
+	let full = false;
+	const collect = (...parts: readonly Buffer[]) => {
+		for (const part of parts) collected += part.length;
+		pending.push(...parts);
+	};
+	const collectDelta = (...parts: readonly Buffer[]) => {
+		if (!full && collected > MAX_DELTA_EVENTS_BYTES) {
+			full = true;
+			collect(Buffer.from(encodeOwn({ type: "stray", stream: "stderr", text: FULL })));
+		}
+		if (!full) collect(...parts);
+	};
 	return {
-		record(line, kind) {
-			if (kind === "delta" && collected > MAX_DELTA_EVENTS_BYTES) return;
-			collected += line.length + 1;
-			pending.push(line, LF);
-		},
-		own: (event) => pending.push(Buffer.from(encodeOwn(event))),
+		record: (line, kind) => (kind === "delta" ? collectDelta : collect)(line, LF),
+		own: (event) => (event.type === "delta" ? collectDelta : collect)(Buffer.from(encodeOwn(event))),
 		stdout: (text) => stdout.append(Buffer.from(text)),
 		stderr: (text) => stderr.append(Buffer.from(text)),
 		transcript: (text) => transcript.append(Buffer.from(text)),
@@ -59,25 +67,19 @@ export function openArtifacts(directory: string): Artifacts {
 			events.append(Buffer.concat(pending));
 			pending = [];
 		},
-		result: (result) => writeResult(directory, result, reserve),
+		result(result) {
+			const now = identityOf(directory);
+			if (now !== undefined && now !== identity) return `${directory}: another has taken its place`;
+			return writeResult(directory, result);
+		},
 		errors,
 	};
 }
 
-/** On a full disk the reserve makes room; where that is not enough, an answer that is cut is better than none. */
-function writeResult(directory: string, result: RunResult, reserve: Reserve): string | undefined {
-	const write = (value: RunResult) => writeOnce(directory, FILES.result, JSON.stringify(value));
-	const failed = write(result);
-	reserve.free();
-	if (failed === undefined || write(result) === undefined) return undefined;
-	const { outcome } = result;
-	const shortened: RunResult = {
-		...result,
-		text: cut(result.text, SHORT_CHARS),
-		outcome: outcome.kind === "completed" ? { ...outcome, text: cut(outcome.text, SHORT_CHARS) } : outcome,
-		artifactErrors: [...result.artifactErrors, failed],
-	};
-	return write(shortened) === undefined ? undefined : failed;
+/** Which directory this is, whatever its name; undefined where there is none. */
+function identityOf(directory: string): string | undefined {
+	const stat = lstatSync(directory, { throwIfNoEntry: false });
+	return stat && `${stat.dev}:${stat.ino}`;
 }
 
 function openLog(path: string, maxBytes: number, report: (message: string) => void) {

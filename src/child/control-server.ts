@@ -13,7 +13,7 @@ export interface ControlServer {
 const MAX_FLUSH_MS = 1_000;
 
 /**
- * The run's control socket. Whoever sends `start` owns the run; `onOwnerGone` tells when that connection ends.
+ * The run's control socket. Whoever sends `hold` or `start` owns the run; `onOwnerGone` tells when that connection ends.
  * A client that sends nonsense is disconnected.
  */
 export async function listen(
@@ -29,7 +29,7 @@ export async function listen(
 		const lines = createLineSplitter((line) => {
 			const message = parse(line);
 			if (!message) return void client.destroy();
-			owns ||= message.type === "start";
+			owns ||= message.type !== "stop";
 			onMessage(message);
 		}, Number.POSITIVE_INFINITY);
 		client.on("data", (chunk) => lines.write(chunk));
@@ -59,7 +59,7 @@ export async function listen(
 function parse(line: Buffer): ToSupervisor | undefined {
 	try {
 		const message = JSON.parse(line.toString("utf8")) as ToSupervisor;
-		return message.type === "start" || message.type === "stop" ? message : undefined;
+		return ["hold", "start", "stop"].includes(message.type) ? message : undefined;
 	} catch {
 		return undefined;
 	}

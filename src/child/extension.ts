@@ -1,13 +1,16 @@
 import { spawn } from "node:child_process";
+import { readSync } from "node:fs";
 import { Socket } from "node:net";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
 import type { Packet } from "../domain/spec.ts";
 import { requireFinalization } from "./finalization.ts";
-import { PACKET_TIMEOUT_MS, RUN_MARKER } from "./protocol.ts";
+import { type KeyInUse, PACKET_TIMEOUT_MS, RUN_MARKER, type WarmUp } from "./protocol.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
+import { warmUp } from "./warm-up.ts";
 
+const LIFELINE_FD = 3;
 /** pi swallows what a handler throws and would go on without its task: a child in doubt ends with this code. */
 const NO_PACKET_EXIT_CODE = 70;
 const MISSING_TOOLS_EXIT_CODE = 71;
@@ -15,16 +18,23 @@ const NO_KEY_EXIT_CODE = 72;
 
 /** Loaded by pi in every child, with `-e`: takes the packet from fd 3, and ends with whoever holds the other end. */
 export default function child(pi: ExtensionAPI): void {
-	const packet = receivePacket();
+	const lifeline = new Socket({ fd: LIFELINE_FD, readable: true, writable: true });
+	const packet = receivePacket(lifeline);
+	process.once("exit", onExit);
 	let redact = createRedactor([]);
 	let prompted = false;
 
 	pi.on("session_start", async (_event, context) => {
-		const { apiKey, contract } = await packet;
+		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
+		const { apiKey, contract } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		clearTimeout(overdue);
 		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts);
-		if (!apiKey) return;
-		redact = createRedactor([apiKey.key]);
-		await useKey(context, apiKey.provider, apiKey.key);
+		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
+		const key = apiKey?.key ?? (await keyInUse(context));
+		if (key === undefined) return;
+		redact = createRedactor([key]);
+		const told: KeyInUse = { key };
+		lifeline.write(`${JSON.stringify(told)}\n`);
 	});
 
 	// Not before: other extensions may still register tools when the session starts.
@@ -54,13 +64,12 @@ export default function child(pi: ExtensionAPI): void {
 	});
 }
 
-function receivePacket(): Promise<Packet> {
+function receivePacket(socket: Socket): Promise<Packet> {
 	return new Promise((resolve) => {
-		const socket = new Socket({ fd: 3, readable: true, writable: true });
-		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
 		const lines = createLineSplitter((line) => {
-			clearTimeout(overdue);
-			resolve(parsePacket(line));
+			const message = parse(line);
+			if ("warmUp" in message) return void warmUp(message.warmUp);
+			resolve(message);
 			socket.unref(); // from here on it must not keep pi alive
 		}, Number.POSITIVE_INFINITY);
 		socket.on("data", (chunk) => lines.write(chunk));
@@ -69,26 +78,55 @@ function receivePacket(): Promise<Packet> {
 	});
 }
 
-function parsePacket(line: Buffer): Packet {
+function parse(line: Buffer): Packet | WarmUp {
 	try {
-		const packet = JSON.parse(line.toString("utf8")) as Packet;
-		if (typeof packet.prompt === "string") return packet;
+		const message = JSON.parse(line.toString("utf8")) as Packet | WarmUp;
+		if ("warmUp" in message || typeof message.prompt === "string") return message;
 	} catch {
 		// not a packet
 	}
 	return process.exit(NO_PACKET_EXIT_CODE);
 }
 
-/** The supervisor is gone: a helper clears away what this process cannot, and pi's own SIGTERM handler ends its bash. */
+/** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {
-	const { [RUN_MARKER]: runId, ...env } = process.env;
-	if (runId !== undefined) {
-		const args = [...NODE_FLAGS, scriptPath("supervisor"), "clean", runId, String(process.pid)];
-		spawn(process.execPath, args, { detached: true, stdio: "ignore", env })
-			.on("error", () => {})
-			.unref();
-	}
+	clearAway();
 	process.kill(process.pid, "SIGTERM");
+}
+
+let cleared = false;
+
+/** Starts a helper that ends all of this run. It outlives this process, and does not count as part of the run. */
+function clearAway(): void {
+	const { [RUN_MARKER]: runId, ...env } = process.env;
+	if (runId === undefined || cleared) return;
+	cleared = true;
+	const args = [...NODE_FLAGS, scriptPath("supervisor"), "clean", runId, String(process.pid)];
+	spawn(process.execPath, args, { detached: true, stdio: "ignore", env })
+		.on("error", () => {})
+		.unref();
+}
+
+/** pi ends with this code at the first write to a supervisor that is gone, mostly before it is told that it is. */
+const EPIPE_EXIT_CODE = 1;
+/** All that a supervisor held is closed when it dies, but not all at the same moment. */
+const CLOSING_MS = 50;
+
+function onExit(code: number): void {
+	const deadline = performance.now() + (code === EPIPE_EXIT_CODE ? CLOSING_MS : 0);
+	while (!hasEnded(LIFELINE_FD)) {
+		if (performance.now() >= deadline) return;
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+	}
+	clearAway();
+}
+
+function hasEnded(fd: number): boolean {
+	try {
+		return readSync(fd, Buffer.alloc(1)) === 0;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code !== "EAGAIN";
+	}
 }
 
 /**
@@ -104,5 +142,18 @@ async function useKey(context: ExtensionContext, provider: string, key: string):
 	} catch {
 		process.stderr.write(`The definition's apiKey could not be set for ${provider} in this version of pi\n`);
 		process.exit(NO_KEY_EXIT_CODE);
+	}
+}
+
+/** Shorter ones are words that stand for none, as local models want them; blanking those would spoil ordinary text. */
+const MIN_KEY_CHARS = 12;
+
+/** The key that pi has for the child's model: a provider may quote it when it refuses it. */
+async function keyInUse({ model, modelRegistry }: ExtensionContext): Promise<string | undefined> {
+	try {
+		const key = model && (await modelRegistry.getApiKeyForProvider(model.provider));
+		return key !== undefined && key.length >= MIN_KEY_CHARS ? key : undefined;
+	} catch {
+		return undefined; // pi says so itself when it needs the key
 	}
 }

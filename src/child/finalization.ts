@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
+import { REMINDER } from "./corrections.ts";
 
 /** As JSON Schema: the child loads nothing that it does not need. */
 const PARAMETERS = {
@@ -15,8 +16,6 @@ const PARAMETERS = {
 
 const DESCRIPTION =
 	"Hand over your answer and end. Must be your last action: nothing else that you write reaches the caller.";
-
-const REMINDER = `You have not finished: nothing you write reaches the caller except through the tool ${FINALIZE_TOOL}. Call it now as your last action, with status "SUCCESS" and your whole answer as result, or with status "ERROR" and the reason as error.`;
 
 /** Another extension may look at the reminder first, or keep it to itself. */
 const MAX_QUEUE_MS = 2_000;
@@ -53,7 +52,9 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
 		const calls = message.content.flatMap((part) =>
 			part.type === "toolCall" && part.name === FINALIZE_TOOL ? [part] : [],
 		);
-		const valid = calls.find((call) => typeof parseFinalized(call.arguments) === "object");
+		// What the output limit has cut is refused by pi, however whole it looks.
+		const whole = message.stopReason === "length" ? [] : calls;
+		const valid = whole.find((call) => typeof parseFinalized(call.arguments) === "object");
 		const last = valid ?? (corrections >= attempts ? calls[0] : undefined);
 		ending = last && { callId: last.id, willing: 0 };
 	});
@@ -64,8 +65,10 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
 		return { block: true, terminate: true, reason: `Not done: ${FINALIZE_TOOL} was called, and it is the last action` };
 	});
 	pi.on("turn_end", ({ toolResults }, context) => {
-		if (!over && toolResults.some(({ toolName, isError }) => toolName === FINALIZE_TOOL && isError)) corrections++;
-		// A call that pi refuses by itself (no such tool, wrong arguments) would have it ask the model again.
+		const refused = !over && toolResults.some(({ toolName, isError }) => toolName === FINALIZE_TOOL && isError);
+		if (refused && corrections >= attempts) over = true;
+		else if (refused) corrections++;
+		// A call that pi refuses by itself (no such tool, cut off) would have it ask the model again.
 		if (over && ending && toolResults.length > ending.willing) context.abort();
 	});
 	// Not at `agent_end`: a retry or a compaction may follow, and then the answer.

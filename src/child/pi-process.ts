@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import { decode, isDelta } from "../domain/decode.ts";
 import type { Exit, RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
 import { cut, cutFront, describeMessage } from "../domain/messages.ts";
-import { createRedactor, createStreamRedactor } from "../domain/redact.ts";
+import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
-import { CHILD_MARKERS, PLACEHOLDER, RUN_MARKER } from "./protocol.ts";
+import type { Isolation } from "./isolation.ts";
+import { CHILD_MARKERS, type KeyInUse, PLACEHOLDER, RUN_MARKER, type WarmUp } from "./protocol.ts";
 import type { Pi } from "./stop-ladder.ts";
 
 export interface PiProcess extends Pi {
@@ -18,6 +19,8 @@ export interface PiProcess extends Pi {
 	readonly drained: Promise<void>;
 	/** The last words on stderr. */
 	stderrTail(): string;
+	/** It was started ahead of its task, and ended before it had told anything: another one may take its place. */
+	wasStillborn(): boolean;
 }
 
 export interface Listener {
@@ -31,42 +34,105 @@ const MAX_STDERR_TAIL_CHARS = 2_000;
 /** Lines of stderr or stray stdout that are told as events; the log files take more. */
 const MAX_STRAY_EVENTS = 200;
 
-/** Starts pi, hands it its packet, and turns what it prints into events and files. Throws where spawn does. */
-export function startPi(spec: RunSpec, packet: Packet, artifacts: Artifacts, listener: Listener): PiProcess {
-	const child = spawn(spec.invocation.command, spec.invocation.args, {
+/** A pi that has been started and does nothing before it is given its task. */
+export interface WaitingPi {
+	isAlive(): boolean;
+	/** Has it load what a first request in this dialect needs. */
+	warmUp(dialect: string): void;
+	/** Hands over the packet, and turns what pi prints into events and files: nothing is read before. */
+	begin(packet: Packet, artifacts: Artifacts, listener: Listener): PiProcess;
+	/** Ends one that is not needed; there is nothing in it that could be lost. */
+	end(): Promise<void>;
+}
+
+/** Throws where spawn does. */
+export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "early" = "on time"): WaitingPi {
+	const { command, args } = isolation.invocation;
+	const child = spawn(command, args, {
 		cwd: spec.cwd,
 		env: { ...process.env, ...CHILD_MARKERS, [RUN_MARKER]: spec.runId },
 		stdio: ["pipe", "pipe", "pipe", "pipe"],
 		windowsHide: true,
 	});
-	const exit = exitOf(child);
-	const [stdin, stdout, stderr, lifeline] = child.stdio as unknown as [Writable, Readable, Readable, Writable];
+	const exit = exitOf(child).then(isolation.exitOf);
+	if (!child.stdio) throw new Error(`spawn ${command}: too many open files`); // no pipes could be had
+	const [stdin, stdout, stderr, lifeline] = child.stdio as unknown as [Writable, Readable, Readable, Duplex];
 	for (const stream of [stdin, lifeline]) stream.on("error", () => {}); // EPIPE: the child may end before it reads
-	lifeline.write(`${JSON.stringify(packet)}\n`); // stays open: its end is how the child learns that we are gone
-	stdin.end(PLACEHOLDER);
+	const isAlive = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+	const signal = (name: NodeJS.Signals) => {
+		if (child.pid !== undefined && isAlive()) isolation.signal(child.pid, name);
+	};
+	const tell = (message: Packet | WarmUp) => void lifeline.write(`${JSON.stringify(message)}\n`);
+	return {
+		isAlive,
+		warmUp: (dialect) => tell({ warmUp: dialect }),
+		begin(packet, artifacts, listener) {
+			const reading = readOutput(
+				[stdout, stderr, lifeline],
+				packet,
+				artifacts,
+				listener,
+				when === "early" ? "after speech" : "at once",
+			);
+			tell(packet); // the lifeline stays open: its end is how the child learns that we are gone
+			stdin.end(PLACEHOLDER);
+			return {
+				stderrTail: reading.stderrTail,
+				wasStillborn: () => when === "early" && !reading.hasSpoken(),
+				pid: child.pid,
+				exit,
+				drained: drain(exit, [stdout, stderr]),
+				signal,
+				endsWithin: (ms) => within(exit, ms),
+			};
+		},
+		async end() {
+			signal("SIGKILL");
+			for (const stream of [stdin, stdout, stderr, lifeline]) stream.destroy();
+			await exit;
+		},
+	};
+}
 
-	const redact = createRedactor(packet.apiKey ? [packet.apiKey.key] : []);
-	const clean = packet.apiKey ? (line: Buffer) => Buffer.from(redact(line.toString("utf8"))) : (line: Buffer) => line;
+/**
+ * What pi says, on both of its streams. Complaints of one that may have to be replaced are told once it has spoken: the
+ * other one will have its own.
+ */
+function readOutput(
+	[stdout, stderr, lifeline]: readonly [Readable, Readable, Readable],
+	packet: Packet,
+	artifacts: Artifacts,
+	listener: Listener,
+	complaints: "at once" | "after speech",
+) {
+	const secrets = packet.apiKey ? [packet.apiKey.key] : [];
+	let clean = createLineRedactor(secrets);
+	readKeys(lifeline, (key) => {
+		clean = createLineRedactor([...secrets, key]);
+	});
 	const stray = createStray(artifacts, listener);
 	const tail = createTail();
+	let spoken = false;
+	let waiting: string[] | undefined = complaints === "after speech" ? [] : undefined;
 	const complain = (text: string) => {
+		if (waiting) return void (waiting.length < MAX_STRAY_EVENTS && waiting.push(text));
 		tail.push(text);
 		artifacts.stderr(`${text}\n`);
 		stray("stderr", text);
 	};
+	const onEvent = (event: RunEvent) => {
+		spoken = true;
+		const early = waiting ?? [];
+		waiting = undefined;
+		for (const text of early) complain(text);
+		listener.onEvent(event);
+	};
 	const onDropped = (count: number) => complain(`${count} line(s) of more than ${MAX_LINE_BYTES} bytes were dropped`);
-	const output = createOutput(packet.apiKey ? [packet.apiKey.key] : [], artifacts, listener, stray);
+	const output = createOutput(secrets, artifacts, { ...listener, onEvent }, stray);
 	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener);
 	stdout.on("close", output.end);
 	readLines(stderr, (line) => complain(clean(line).toString("utf8")), onDropped, listener);
-	return {
-		pid: child.pid,
-		exit,
-		drained: drain(exit, [stdout, stderr]),
-		stderrTail: tail.text,
-		signal: (signal) => void child.kill(signal),
-		endsWithin: (ms) => within(exit, ms),
-	};
+	return { stderrTail: tail.text, hasSpoken: () => spoken };
 }
 
 /**
@@ -131,6 +197,19 @@ function createTail() {
 	};
 }
 
+/** Whatever else is told there is not ours. */
+function readKeys(lifeline: Readable, onKey: (key: string) => void): void {
+	const lines = createLineSplitter((line) => {
+		try {
+			const { key } = JSON.parse(line.toString("utf8")) as Partial<KeyInUse>;
+			if (typeof key === "string") onKey(key);
+		} catch {
+			// nothing that a child of ours says
+		}
+	});
+	lifeline.on("data", (chunk: Buffer) => lines.write(chunk));
+}
+
 function readLines(
 	stream: Readable,
 	onLine: (line: Buffer) => void,
@@ -164,7 +243,9 @@ function exitOf(child: ChildProcess): Promise<Exit> {
 
 async function drain(exit: Promise<Exit>, streams: readonly Readable[]): Promise<void> {
 	const closed = Promise.all(
-		streams.map((stream) => new Promise<void>((resolve) => stream.once("close", () => resolve()))),
+		streams.map(
+			(stream) => new Promise<void>((resolve) => (stream.closed ? resolve() : stream.once("close", resolve))),
+		),
 	);
 	await exit;
 	if (await within(closed, PIPE_GRACE_MS)) return;

@@ -20,8 +20,21 @@ export const GRACE_MS = 5_000;
 /** The same when whoever waited for the run is gone. */
 export const ORPHAN_GRACE_MS = 3_000;
 
+/** What a child may be told on fd 3 before its packet: to get ready for its first request. */
+export interface WarmUp {
+	/** In which dialect of its provider it will ask. */
+	readonly warmUp: string;
+}
+
+/** What a child tells its supervisor on fd 3: a key that it uses, so that the supervisor can keep it out of all it writes. */
+export interface KeyInUse {
+	readonly key: string;
+}
+
 /** Lines of JSON from the parent to the supervisor. */
 export type ToSupervisor =
+	/** The task may take its time. Until then the run ends, without a trace, with whoever said this. */
+	| { readonly type: "hold"; readonly dialect: string | undefined }
 	| { readonly type: "start"; readonly packet: Packet }
 	| { readonly type: "stop"; readonly cause: StopCause };
 
@@ -34,10 +47,10 @@ export type FromSupervisor =
 const MAX_SOCKET_PATH_BYTES = 100;
 
 /** Where the control socket of a run is. The directory is ours alone: whoever can connect can stop the run. */
-export function socketPathOf(runId: string): string {
+export function socketPathOf(runId: string, temporary: string = tmpdir()): string {
 	if (process.platform === "win32") return `\\\\.\\pipe\\pi-subagents-${runId}`;
 	const name = `pi-subagents-${userInfo().uid}`;
-	const inTmpdir = join(tmpdir(), name, runId);
+	const inTmpdir = join(temporary, name, runId);
 	return Buffer.byteLength(inTmpdir) <= MAX_SOCKET_PATH_BYTES ? inTmpdir : join("/tmp", name, runId);
 }
 

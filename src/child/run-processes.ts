@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { RUN_MARKER } from "./protocol.ts";
 
@@ -8,13 +9,23 @@ export interface RunProcess {
 	readonly command: string;
 }
 
+/** A process of whichever run. */
+export interface MarkedProcess extends RunProcess {
+	readonly runId: string;
+	/** Its own: whose run it is, and where that run's control socket is, may differ from ours. */
+	readonly home: string | undefined;
+	readonly temporary: string | undefined;
+}
+
+const RUN_ID = /^\d{8}-\d{6}-[0-9a-f]{8}$/;
+
 const MAX_COMMAND_CHARS = 200;
 
 /** Every live process, but this one, that carries the marker of this run in its environment. */
 export async function processesOf(runId: string): Promise<RunProcess[]> {
 	switch (process.platform) {
 		case "linux":
-			return fromProc(runId);
+			return await fromProc(runId);
 		case "win32":
 			return []; // not tried: there is no way to read another process's environment
 		default:
@@ -22,31 +33,105 @@ export async function processesOf(runId: string): Promise<RunProcess[]> {
 	}
 }
 
-function fromProc(runId: string): RunProcess[] {
+/** Every live process, but this one, that carries the marker of any run. */
+export async function allRunProcesses(): Promise<MarkedProcess[]> {
+	switch (process.platform) {
+		case "linux":
+			return (await Promise.all(processIds().map(markedInProc))).flatMap((each) => each ?? []);
+		case "win32":
+			return [];
+		default:
+			return (await listFromPs()).flatMap(({ pid, text }) => {
+				const variable = (name: string) => new RegExp(` ${name}=(\\S*)`).exec(text)?.[1];
+				return marked(pid, variable, () => text.split(` ${RUN_MARKER}=`)[0] ?? "") ?? [];
+			});
+	}
+}
+
+async function markedInProc(pid: number): Promise<MarkedProcess | undefined> {
+	try {
+		const variables = (await environmentOf(pid)).toString("utf8").split("\0");
+		const variable = (name: string) => variables.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
+		return marked(pid, variable, () => commandIn(pid));
+	} catch {
+		return undefined; // gone meanwhile, or somebody else's
+	}
+}
+
+function marked(
+	pid: number,
+	variable: (name: string) => string | undefined,
+	command: () => string,
+): MarkedProcess | undefined {
+	const runId = variable(RUN_MARKER);
+	if (runId === undefined || !RUN_ID.test(runId)) return undefined;
+	return { pid, runId, command: commandOf(command()), home: variable("HOME"), temporary: variable("TMPDIR") };
+}
+
+async function fromProc(runId: string): Promise<RunProcess[]> {
 	const marker = Buffer.from(`${RUN_MARKER}=${runId}\0`);
-	return readdirSync("/proc").flatMap((name) => {
-		const pid = Number(name);
-		if (!Number.isInteger(pid) || pid === process.pid) return [];
+	const found = processIds().map(async (pid): Promise<RunProcess[]> => {
 		try {
-			const environment = readFileSync(`/proc/${pid}/environ`);
+			const environment = await environmentOf(pid);
 			const at = environment.indexOf(marker);
 			if (at === -1 || (at > 0 && environment[at - 1] !== 0)) return [];
-			return [{ pid, command: commandOf(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")) }];
+			return [{ pid, command: commandIn(pid) }];
 		} catch {
 			return []; // gone meanwhile, or somebody else's
 		}
 	});
+	return (await Promise.all(found)).flat();
 }
 
+const EXEC_POLL_MS = 2;
+const MAX_EXEC_MS = 500;
+
+/**
+ * A process on its way from one program to the next has neither environment nor arguments for a moment, which on a busy
+ * machine may last: it is looked at again. One that has a program and arguments, but nothing in its environment, is that way.
+ */
+async function environmentOf(pid: number): Promise<Buffer> {
+	const read = () => readFileSync(`/proc/${pid}/environ`);
+	for (const deadline = performance.now() + MAX_EXEC_MS; ; await sleep(EXEC_POLL_MS)) {
+		const environment = read();
+		if (environment.length > 0 || !hasProgram(pid) || performance.now() > deadline) return environment;
+		if (readFileSync(`/proc/${pid}/cmdline`).length > 0) return read();
+	}
+}
+
+/** Neither a thread of the kernel nor a process that has ended has one. */
+function hasProgram(pid: number): boolean {
+	try {
+		return readlinkSync(`/proc/${pid}/exe`) !== "";
+	} catch {
+		return false;
+	}
+}
+
+const processIds = (): number[] =>
+	readdirSync("/proc")
+		.map(Number)
+		.filter((pid) => Number.isInteger(pid) && pid !== process.pid);
+
+const commandIn = (pid: number) => commandOf(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "));
+
 async function fromPs(runId: string): Promise<RunProcess[]> {
+	return (await listFromPs()).flatMap(({ pid, text }) =>
+		text.includes(` ${RUN_MARKER}=${runId}`)
+			? [{ pid, command: commandOf(text.split(` ${RUN_MARKER}=`)[0] ?? "") }]
+			: [],
+	);
+}
+
+/** A line per process, with its environment behind its command. */
+async function listFromPs(): Promise<{ readonly pid: number; readonly text: string }[]> {
 	const list = await promisify(execFile)("ps", ["-axEww", "-o", "pid=,command="], {
 		maxBuffer: 64 * 1024 * 1024,
 	}).catch(() => ({ stdout: "" }));
 	return list.stdout.split("\n").flatMap((line) => {
 		const match = /^\s*(\d+)\s+(.*)$/.exec(line);
-		if (!match?.[1] || !match[2]?.includes(` ${RUN_MARKER}=${runId}`)) return [];
-		const pid = Number(match[1]);
-		return pid === process.pid ? [] : [{ pid, command: commandOf(match[2].split(` ${RUN_MARKER}=`)[0] ?? "") }];
+		const pid = Number(match?.[1]);
+		return match?.[2] === undefined || pid === process.pid ? [] : [{ pid, text: match[2] }];
 	});
 }
 

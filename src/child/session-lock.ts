@@ -1,5 +1,15 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+	linkSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	statSync,
+	unlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
+import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
@@ -42,6 +52,8 @@ export async function lockSession(
 	const release = () => remove(own);
 	try {
 		mkdirSync(directory, { recursive: true, mode: 0o700 });
+		const foreign = [directory, sessionFile].find(isForeign);
+		if (foreign !== undefined) return err(`The session cannot be used: ${foreign} belongs to another user`);
 		put(own, { runId, socket, stage: "asking" }, linkSync);
 		const other = await firstOf(directory, prefix, runId, stop);
 		if (other !== undefined) {
@@ -54,6 +66,12 @@ export async function lockSession(
 		release();
 		return err(`The session could not be locked: ${messageOf(error)}`);
 	}
+}
+
+/** What others wrote is not gone on with. Where all of a home has one owner, as in some containers, that one is us too. */
+function isForeign(path: string): boolean {
+	const owner = statSync(path, { throwIfNoEntry: false })?.uid;
+	return owner !== undefined && owner !== process.getuid?.() && owner !== statSync(homedir()).uid;
 }
 
 /** The run that goes first instead of this one, if there is any. */

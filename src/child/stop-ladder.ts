@@ -30,16 +30,19 @@ export async function sweep(runId: string): Promise<RunProcess[]> {
 	const found = new Map<number, RunProcess>();
 	const deadline = performance.now() + MAX_SWEEP_MS;
 	for (let empty = 0; empty < 2 && performance.now() < deadline; ) {
-		const alive = await processesOf(runId);
-		for (const each of alive) {
+		const alive = await lookFor(runId);
+		for (const each of alive ?? []) {
 			found.set(each.pid, each);
 			kill(each.pid, "SIGKILL");
 		}
-		empty = alive.length === 0 ? empty + 1 : 0;
-		if (alive.length > 0) await sleep(PASS_GAP_MS);
+		empty = alive?.length === 0 ? empty + 1 : 0;
+		if (empty === 0) await sleep(PASS_GAP_MS);
 	}
 	return [...found.values()];
 }
+
+/** Undefined where nobody could look, for one because too many files are open: that says nothing about the run. */
+const lookFor = (runId: string): Promise<RunProcess[] | undefined> => processesOf(runId).catch(() => undefined);
 
 export function kill(pid: number, signal: NodeJS.Signals): void {
 	try {
@@ -53,13 +56,18 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
  * The same for a run whose supervisor is gone. The pid may have been given to somebody else since: it is signalled only
  * while it carries the run's marker.
  */
-export async function stopOrphans(runId: string, piPid: number | undefined, graceMs: number): Promise<RunProcess[]> {
-	const isAlive = async () => (await processesOf(runId)).some(({ pid }) => pid === piPid);
+export async function stopOrphans(
+	runId: string,
+	piPid: number | undefined,
+	graceMs: number,
+	socket = socketPathOf(runId),
+): Promise<RunProcess[]> {
+	const isAlive = async () => (await lookFor(runId))?.some(({ pid }) => pid === piPid) ?? true;
 	if (piPid !== undefined && (await isAlive())) {
 		kill(piPid, "SIGTERM");
 		const deadline = performance.now() + graceMs;
 		while (performance.now() < deadline && (await isAlive())) await sleep(PASS_GAP_MS);
 	}
-	if (process.platform !== "win32") rmSync(socketPathOf(runId), { force: true }); // nobody else takes it away now
+	if (process.platform !== "win32") rmSync(socket, { force: true }); // nobody else takes it away now
 	return await sweep(runId);
 }

@@ -2,9 +2,12 @@ import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
 import { messageOf } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
-import { conclude, initialState, type RunResult, reduce, resultOf } from "../domain/state.ts";
+import { conclude, initialState, type RunResult, type RunState, reduce, resultOf } from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
-import { type PiProcess, startPi } from "./pi-process.ts";
+import { createCorrections } from "./corrections.ts";
+import { type HeldPi, holdPi } from "./held-pi.ts";
+import { type Isolation, isolate } from "./isolation.ts";
+import { type Listener, type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
 import { GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
 import { processesOf } from "./run-processes.ts";
 import { lockSession } from "./session-lock.ts";
@@ -15,69 +18,65 @@ const SETTLED_GRACE_MS = 1_000;
 const SETTLED_STOP_MS = 3_000;
 
 /** One run: pi, the fold over its events, the guard that watches them, and the one way to stop it. */
-export function createRun(spec: RunSpec, artifacts: Artifacts) {
+export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = holdPi(spec, "on time")) {
 	let state = initialState;
-	let pi: PiProcess | undefined;
-	let ending: Promise<void> | undefined;
 	/** pi is gone: from here on nothing can be stopped, and what is known is told. */
 	let over = false;
 	let grown = () => {};
 	const stopped = new AbortController();
+	const corrections = createCorrections(spec.contract);
 
 	const apply = (event: RunEvent) => {
 		state = reduce(state, event);
 		guard.observe(event);
-		if (event.type === "settled") setTimeout(endPi, SETTLED_GRACE_MS, SETTLED_STOP_MS).unref();
-	};
-	const own = (event: RunEvent) => {
-		artifacts.own(event);
-		apply(event);
+		corrections.observe(event);
+		if (event.type === "settled") child.endSoon();
 	};
 	const flush = () => {
 		artifacts.flush();
 		grown();
 	};
-	const endPi = (graceMs: number) => {
-		if (pi && !over) ending ??= stopPi(pi, graceMs);
-	};
+	const child = createChild(artifacts, { onEvent: apply, onChunk: flush });
 	const stop = (cause: StopCause) => {
 		if (over) return;
 		stopped.abort();
 		if (state.stopCause === undefined && !state.settled) {
-			own({ type: "stopping", at: Date.now(), cause });
+			const stopping: RunEvent = { type: "stopping", at: Date.now(), cause };
+			artifacts.own(stopping);
+			apply(stopping);
 			flush();
 		}
-		endPi(cause.kind === "aborted" && cause.by === "parent-death" ? ORPHAN_GRACE_MS : GRACE_MS);
+		child.end(cause.kind === "aborted" && cause.by === "parent-death" ? ORPHAN_GRACE_MS : GRACE_MS);
 	};
 	const guard = createGuard(spec.limits, stop);
 
+	/** Decided from all that pi has printed: to be asked when its pipes are drained. */
+	const outcomeAfter = (exit: Exit) => corrections.judge(conclude(state, exit, corrections.made(), child.stderrTail()));
 	const end = async (exit: Exit, startedAt: number): Promise<RunResult> => {
 		over = true;
 		guard.dispose();
-		const keep = spec.leftovers === "keep" && state.stopCause === undefined;
-		const leftovers = await (keep ? processesOf(spec.runId) : sweep(spec.runId));
-		await pi?.drained;
+		const leftovers = await clear(spec, state);
+		await child.drained();
 		if (state.partial !== "") artifacts.transcript(`${state.partial}\n`);
 		flush();
-		const outcome = conclude(state, exit, spec.contract, pi?.stderrTail() ?? "");
+		const outcome = outcomeAfter(exit);
 		// A child that had to be helped out after its answer did not fail.
-		const seen: Exit = outcome.kind === "completed" && ending ? { kind: "code", code: 0 } : exit;
+		const seen: Exit = outcome.kind === "completed" && child.wasEnded() ? { kind: "code", code: 0 } : exit;
 		const endedAt = Math.max(Date.now(), startedAt);
 		const { errors: artifactErrors } = artifacts;
 		return { ...resultOf(spec.runId, state, { outcome, exit: seen, endedAt, leftovers, artifactErrors }), startedAt };
 	};
 
-	const runPi = async (packet: Packet, startedAt: number): Promise<Exit> => {
-		if (state.stopCause) return { kind: "spawn-failed", message: "stopped before it was started" };
-		try {
-			pi = startPi(spec, packet, artifacts, { onEvent: apply, onChunk: flush });
-		} catch (error) {
-			return { kind: "spawn-failed", message: messageOf(error) };
-		}
-		const { pid } = pi;
-		if (pid !== undefined) own({ type: "started", at: startedAt, supervisorPid: process.pid, pid });
-		flush();
-		return await pi.exit;
+	/** pi, and where it left without an answer and may be corrected, pi again with the same session. */
+	const runPi = async (isolation: Isolation, packet: Packet, startedAt: number): Promise<Exit> => {
+		const waiting = await held.take(spec);
+		if (state.stopCause) return await endUnstarted(waiting);
+		const exit = await child.run(() => spawnPi(spec, isolation), packet, startedAt, waiting);
+		const crashed = !child.wasEnded() && (exit.kind !== "code" || exit.code !== 0);
+		if (spec.contract.kind !== "finalize" || crashed) return exit;
+		await child.drained();
+		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
+		return next ? await runPi(isolation, next, startedAt) : exit;
 	};
 
 	return {
@@ -91,10 +90,71 @@ export function createRun(spec: RunSpec, artifacts: Artifacts) {
 			const lock = await lockSession(spec.sharedSession, spec, stopped.signal);
 			if (!lock.ok) return await end({ kind: "refused", message: lock.error }, startedAt);
 			try {
-				return await end(await runPi(packet, startedAt), startedAt);
+				const isolation = await isolate(spec);
+				if (!isolation.ok) return await end({ kind: "refused", message: isolation.error }, startedAt);
+				return await end(await runPi(isolation.value, packet, startedAt), startedAt);
 			} finally {
 				lock.value.release();
 			}
 		},
+	};
+}
+
+async function endUnstarted(waiting: WaitingPi | undefined): Promise<Exit> {
+	await waiting?.end();
+	return { kind: "spawn-failed", message: "stopped before it was started" };
+}
+
+/** Ends, or only lists, the processes that a child left running. */
+async function clear({ runId, leftovers }: RunSpec, { stopCause }: RunState): Promise<RunResult["leftovers"]> {
+	const keep = leftovers === "keep" && stopCause === undefined;
+	return await (keep ? processesOf(runId).catch(() => []) : sweep(runId));
+}
+
+/** The pi that a run has at the moment: one that left without its answer may be followed by another. */
+function createChild(artifacts: Artifacts, listener: Listener) {
+	let pi: PiProcess | undefined;
+	let ending: Promise<void> | undefined;
+	let gone = false;
+	const end = (graceMs: number) => {
+		if (pi && !gone) ending ??= stopPi(pi, graceMs);
+	};
+	const begin = async (waiting: WaitingPi, packet: Packet, startedAt: number): Promise<Exit> => {
+		pi = waiting.begin(packet, artifacts, listener);
+		ending = undefined;
+		gone = false;
+		if (pi.pid !== undefined) {
+			const started: RunEvent = { type: "started", at: startedAt, supervisorPid: process.pid, pid: pi.pid };
+			artifacts.own(started);
+			listener.onEvent(started);
+		}
+		listener.onChunk();
+		const exit = await pi.exit;
+		gone = true;
+		return exit;
+	};
+	return {
+		/** Never throws: how it ended, or why it could not be started. */
+		async run(spawn: () => WaitingPi, packet: Packet, startedAt: number, held?: WaitingPi): Promise<Exit> {
+			try {
+				if (held) {
+					const exit = await begin(held, packet, startedAt);
+					await pi?.drained;
+					if (!pi?.wasStillborn() || ending) return exit;
+				}
+				return await begin(spawn(), packet, startedAt);
+			} catch (error) {
+				return { kind: "spawn-failed", message: messageOf(error) };
+			}
+		},
+		end,
+		/** It has settled, and has a moment to go by itself. */
+		endSoon() {
+			const settled = pi;
+			setTimeout(() => settled === pi && end(SETTLED_STOP_MS), SETTLED_GRACE_MS).unref();
+		},
+		wasEnded: () => ending !== undefined,
+		drained: async () => await pi?.drained,
+		stderrTail: () => pi?.stderrTail() ?? "",
 	};
 }

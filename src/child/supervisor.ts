@@ -1,10 +1,12 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { StopCause } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
 import { FILES } from "../domain/run-files.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { openArtifacts } from "./artifacts.ts";
 import { type ControlServer, listen } from "./control-server.ts";
+import { holdPi } from "./held-pi.ts";
 import { ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
 import { stopOrphans } from "./stop-ladder.ts";
 import { createRun } from "./supervised-run.ts";
@@ -12,7 +14,11 @@ import { createRun } from "./supervised-run.ts";
 /** Between two notices that there is more to read. */
 const NUDGE_MS = 15;
 
-void main(process.argv.slice(2));
+// Whoever waits for a supervisor sees it end, and looks after its run.
+main(process.argv.slice(2)).catch((error: unknown) => {
+	process.stderr.write(`${messageOf(error)}\n`);
+	process.exit(1);
+});
 
 async function main([command, subject, piPid]: readonly string[]): Promise<void> {
 	if (command === "supervise" && subject !== undefined) await supervise(subject);
@@ -20,45 +26,76 @@ async function main([command, subject, piPid]: readonly string[]): Promise<void>
 	process.exit(0);
 }
 
-/** Carries out one run, from the packet to result.json. Whatever happens, it ends with a result. */
+/** What a supervisor is waiting for. */
+type Beginning = { readonly kind: "start"; readonly packet: Packet } | { readonly kind: "none" };
+
+/**
+ * Carries out one run, from the packet to result.json. Whatever happens, it ends with a result; unless the run was only
+ * parked and nobody came for it: then nothing is left of it.
+ */
 async function supervise(directory: string): Promise<void> {
-	const spec = JSON.parse(readFileSync(join(directory, FILES.meta), "utf8")) as RunSpec;
+	const parked = existsSync(join(directory, FILES.parked));
+	let spec = readSpec(directory, parked ? FILES.parked : FILES.meta);
 	const artifacts = openArtifacts(directory);
-	const run = createRun(spec, artifacts);
+	const held = holdPi(spec, parked ? "early" : "on time");
 	process.title = `pi-subagents ${spec.runId}`;
+
+	const beginning = Promise.withResolvers<Beginning>();
+	let stopCause: StopCause | undefined;
+	let stop = (cause: StopCause) => {
+		stopCause ??= cause;
+		beginning.resolve({ kind: "none" });
+	};
 	for (const signal of ["SIGTERM", "SIGINT"] as const) {
-		process.on(signal, () => run.stop({ kind: "aborted", by: "signal" }));
+		process.on(signal, () => stop({ kind: "aborted", by: "signal" }));
 	}
 	process.on("SIGHUP", () => {}); // a terminal that closes says nothing about this run
 	process.on("uncaughtException", (error) => {
 		artifacts.stderr(`supervisor: ${error.stack ?? error.message}\n`);
-		run.stop({ kind: "aborted", by: "signal" });
+		stop({ kind: "broken", message: messageOf(error) });
 	});
 
-	const packet = Promise.withResolvers<Packet | undefined>();
+	const overdue = setTimeout(() => beginning.resolve({ kind: "none" }), PACKET_TIMEOUT_MS);
 	const onMessage = (message: ToSupervisor) => {
-		if (message.type === "start") return packet.resolve(message.packet);
-		packet.resolve(undefined);
-		run.stop(message.cause);
+		clearTimeout(overdue);
+		if (message.type === "start") beginning.resolve({ kind: "start", packet: message.packet });
+		if (message.type === "stop") stop(message.cause);
+		if (message.type === "hold" && message.dialect !== undefined) held.warmUp(message.dialect);
 	};
 	const onOwnerGone = () => {
-		if (spec.lifetime === "foreground") run.stop({ kind: "aborted", by: "parent-death" });
+		if (spec.lifetime === "foreground") stop({ kind: "aborted", by: "parent-death" });
 	};
 	const control = await listen(spec.socket, onMessage, onOwnerGone).catch((error: unknown) => {
 		process.stderr.write(`${messageOf(error)}\n`); // whoever started us waits for a line on stdout or our last words
 		return process.exit(1);
 	});
-	run.onGrowth(createNudge(control));
 	process.stdout.write("ready\n");
-	setTimeout(() => packet.resolve(undefined), PACKET_TIMEOUT_MS).unref();
 
-	const result = await run.carryOut(await packet.promise);
+	const begun = await beginning.promise;
+	if (parked && begun.kind === "none" && !existsSync(join(directory, FILES.meta))) {
+		await held.end();
+		rmSync(directory, { recursive: true, force: true });
+		return await control.close();
+	}
+	if (parked) {
+		spec = readSpec(directory, FILES.meta);
+		rmSync(join(directory, FILES.parked), { force: true });
+	}
+	const run = createRun(spec, artifacts, held);
+	run.onGrowth(createNudge(control));
+	stop = run.stop;
+	if (stopCause) run.stop(stopCause);
+	const result = await run.carryOut(begun.kind === "start" ? begun.packet : undefined);
 	const failure = artifacts.result(result);
 	control.send({
 		type: "ended",
 		result: failure ? { ...result, artifactErrors: [...result.artifactErrors, failure] } : result,
 	});
 	await control.close();
+}
+
+function readSpec(directory: string, name: string): RunSpec {
+	return JSON.parse(readFileSync(join(directory, name), "utf8")) as RunSpec;
 }
 
 function createNudge(control: ControlServer): () => void {

@@ -48,23 +48,20 @@ function publish(temporary: string, path: string): void {
 	}
 }
 
-/** Room on the disk that is given up when there is no other. */
-export interface Reserve {
-	free(): void;
-}
-
+const RESERVE_FILE = ".reserve";
 const RESERVE_BYTES = 64 * 1024;
 
-/** Best effort: on a disk that is full already there is nothing to keep. */
-export function keepReserve(directory: string): Reserve {
-	const path = join(directory, ".reserve");
+/** Keeps room on the disk. Best effort: where it is full already there is nothing to keep. */
+export function keepReserve(directory: string): void {
+	const path = join(directory, RESERVE_FILE);
 	try {
 		writeWhole(path, Buffer.alloc(RESERVE_BYTES), () => {}); // it need not survive a crash
 	} catch {
 		remove(path);
 	}
-	return { free: () => remove(path) };
 }
+
+export const freeReserve = (directory: string): void => remove(join(directory, RESERVE_FILE));
 
 function writeWhole(path: string, data: Buffer, finish: (fd: number) => void): void {
 	const fd = createPrivate(path, 0);

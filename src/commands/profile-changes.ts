@@ -14,30 +14,63 @@ import {
 	replaceFile,
 } from "../definitions/write.ts";
 import { type AgentDefinition, NAME_PATTERN, type Origin, type Scope } from "../domain/definition.ts";
-import { err, messageOf, type Result } from "../domain/result.ts";
+import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { definitionDetails, originWords } from "../present/definition-text.ts";
+import { sanitizeLine } from "../present/sanitize.ts";
+import { readExample } from "./examples.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
 import { askFields } from "./profile-wizard.ts";
 
-export async function createProfile(name: string, context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
+/** What a new profile is made from: questions, or a copy of an example. */
+export type Template = { readonly kind: "questions" } | { readonly kind: "example"; readonly name: string };
+
+export async function createProfile(
+	name: string,
+	template: Template,
+	context: ExtensionCommandContext,
+	host: ProfileHost,
+): Promise<void> {
 	if (!NAME_PATTERN.test(name)) {
 		return tell(context, `"${name}" is not a name: letters, digits, - and _ only`, "error");
 	}
-	const places = profilePlaces(context.cwd, host.agentDirectory);
-	if (!context.hasUI) return tell(context, needsPerson(`${places[0]?.directory}/${name}.md`), "error");
-	const labels = places.map(({ scope, directory }) => `${scope === "global" ? "Global" : "Project"} (${directory})`);
-	const chosen = await context.ui.select("Scope", labels);
-	const place = places[labels.indexOf(chosen ?? "")];
-	if (!place) return tell(context, "Nothing was saved.", "info");
+	const example = template.kind === "example" ? readExample(template.name) : undefined;
+	if (example && !example.ok) return tell(context, example.error, "error");
+	const place = await choosePlace(name, template, context, host);
+	if (place === undefined) return;
 	const known = host.catalog().kinds.profile.get(name);
 	const sameScope = known && originOf(known).scope === place.scope;
 	if (sameScope) return tell(context, `"${name}" exists: use /profile edit ${name}`, "error");
 	const path = join(place.directory, `${name}.md`);
 	const origin: Origin = { ...place, kind: "profile", path, base: place.base, trust: "trusted", shadows: false };
-	const text = await renderDefinition(name, await askFields(context.ui, undefined));
-	await review(text, origin, context, host, () =>
-		createFile(path, text, place.scope === "global" ? "private" : "shared"),
+	const text = example
+		? await renderChanged(example.value, { fields: new Map([["name", name]]), body: undefined })
+		: ok(await renderDefinition(name, await askFields(context.ui, undefined)));
+	if (!text.ok) return tell(context, `Nothing was saved: ${text.error}`, "error");
+	await review(text.value, origin, context, host, () =>
+		createFile(path, text.value, place.scope === "global" ? "private" : "shared"),
 	);
+}
+
+/** Where the profile goes; undefined where nobody chose. A copy asks nothing else, so without anybody to ask it is global. */
+async function choosePlace(
+	name: string,
+	template: Template,
+	context: ExtensionCommandContext,
+	{ agentDirectory }: ProfileHost,
+): Promise<ProfilePlace | undefined> {
+	const places = profilePlaces(context.cwd, agentDirectory);
+	if (!context.hasUI) {
+		if (template.kind === "example") return places[0];
+		tell(context, needsPerson(`${places[0]?.directory}/${name}.md`), "error");
+		return undefined;
+	}
+	const labels = places.map(({ scope, directory }) =>
+		sanitizeLine(`${scope === "global" ? "Global" : "Project"} (${directory})`),
+	);
+	const chosen = await context.ui.select("Scope", labels);
+	const place = places[labels.indexOf(chosen ?? "")];
+	if (!place) tell(context, "Nothing was saved.", "info");
+	return place;
 }
 
 export async function editProfile(
@@ -47,7 +80,7 @@ export async function editProfile(
 ): Promise<void> {
 	const { origin } = definition;
 	if (!context.hasUI) return tell(context, needsPerson(origin.path), "error");
-	const where = `${origin.scope === "global" ? "Global" : "Project"} (${origin.path})`;
+	const where = sanitizeLine(`${origin.scope === "global" ? "Global" : "Project"} (${origin.path})`);
 	if ((await context.ui.select("Scope", [where])) === undefined) return tell(context, "Nothing was saved.", "info");
 	const changes = await askFields(context.ui, definition);
 	const text = await changedText(origin.path, changes);
@@ -63,7 +96,7 @@ async function changedText(path: string, changes: Changes): Promise<Result<strin
 	}
 }
 
-/** The last step: what would be saved is read as it will be, shown, and saved only on a yes. */
+/** The last step: what would be saved is read as it will be, shown, and saved only on a yes of whoever can be asked. */
 async function review(
 	text: string,
 	origin: Origin,
@@ -78,7 +111,8 @@ async function review(
 		return tell(context, `Nothing was saved: ${reasons}`, "error");
 	}
 	const definition = { ...parsed.definition, origin };
-	if (!(await context.ui.confirm(`Save ${originWords(origin)} "${definition.name}"?`, definitionDetails(definition)))) {
+	const question = `Save ${originWords(origin)} "${definition.name}"?`;
+	if (context.hasUI && !(await context.ui.confirm(question, definitionDetails(definition)))) {
 		return tell(context, "Nothing was saved.", "info");
 	}
 	const saved = save();
@@ -94,7 +128,8 @@ export async function deleteProfile(
 ): Promise<void> {
 	if (!context.hasUI) return tell(context, needsPerson(origin.path), "error");
 	const question = `Delete the ${originWords(origin)} "${name}"?`;
-	if (!(await context.ui.confirm(question, origin.path))) return tell(context, "Nothing was deleted.", "info");
+	if (!(await context.ui.confirm(question, sanitizeLine(origin.path))))
+		return tell(context, "Nothing was deleted.", "info");
 	const deleted = deleteFile(origin.path);
 	host.invalidate();
 	if (!deleted.ok) return tell(context, `Nothing was deleted: ${deleted.error}`, "error");

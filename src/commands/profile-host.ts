@@ -1,5 +1,6 @@
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type { Catalog } from "../definitions/catalog.ts";
+import { sanitize } from "../present/sanitize.ts";
 
 /** What the command needs of the session. */
 export interface ProfileHost {
@@ -15,6 +16,7 @@ export function tell(
 	text: string,
 	type: "info" | "warning" | "error",
 ): void {
-	if (hasUI) ui.notify(text, type);
-	else process.stderr.write(`${text}\n`);
+	const printable = sanitize(text);
+	if (hasUI) ui.notify(printable, type);
+	else process.stderr.write(`${printable}\n`);
 }

@@ -3,6 +3,7 @@ import { type Field, splitList } from "../definitions/fields.ts";
 import type { Changes, FieldValue } from "../definitions/write.ts";
 import { type AgentDefinition, THINKING_LEVELS } from "../domain/definition.ts";
 import { skillsWords, toolsWords } from "../present/definition-text.ts";
+import { sanitizeLine } from "../present/sanitize.ts";
 
 export type WizardUi = Pick<ExtensionUIContext, "select" | "input" | "editor">;
 
@@ -23,7 +24,7 @@ interface Draft {
  * answered stays, and "No" removes it. Nothing is saved here.
  */
 export async function askFields(ui: WizardUi, current: AgentDefinition | undefined): Promise<Changes> {
-	const draft: Draft = { ui, current, fields: new Map(), body: undefined };
+	const draft: Draft = { ui: printable(ui), current, fields: new Map(), body: undefined };
 	await askLine(draft, "provider", "Provider", current?.model.provider, "anthropic");
 	await askLine(draft, "model", "Model", current?.model.name, "claude-sonnet-4-5, provider/id or id:high");
 	await askBody(draft);
@@ -34,6 +35,13 @@ export async function askFields(ui: WizardUi, current: AgentDefinition | undefin
 	await askSkills(draft);
 	return { fields: draft.fields, body: draft.body };
 }
+
+/** A dialog shows what a definition says, and that may be anything. What is edited stays as it is. */
+const printable = (ui: WizardUi): WizardUi => ({
+	select: (title, options) => ui.select(sanitizeLine(title), options),
+	input: (title, placeholder) => ui.input(sanitizeLine(title), placeholder && sanitizeLine(placeholder)),
+	editor: (title, text) => ui.editor(title, text),
+});
 
 /** An input cannot be pre-filled: the placeholder shows what there is. */
 async function askLine(

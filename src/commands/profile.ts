@@ -2,11 +2,12 @@ import type { ExtensionCommandContext, RegisteredCommand } from "@earendil-works
 import { type Catalog, describeDiagnostic } from "../definitions/catalog.ts";
 import { callable, findDefinition, namesakes } from "../definitions/lookup.ts";
 import { definitionDetails, definitionLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
+import { exampleNames } from "./examples.ts";
 import { createProfile, deleteProfile, editProfile } from "./profile-changes.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
 
 const USAGE =
-	"Usage: /profile [list] | show <name> | create <name> | edit <name> | delete <name> (also: ls, new, rm, remove, <name>)";
+	"Usage: /profile [list] | show <name> | create <name> [--from <example>] | edit <name> | delete <name> (also: ls, new, rm, remove, <name>)";
 
 /** What a first word stands for; any other is a name. */
 const VERBS: ReadonlyMap<string, "list" | "show" | "create" | "edit" | "delete"> = new Map([
@@ -38,15 +39,26 @@ export function profileCommand(
 async function answer(args: string, context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
 	const [word = "", ...names] = args.trim().split(/\s+/);
 	const verb = VERBS.get(word) ?? "show";
+	if (verb === "create") return await create(names, context, host);
 	const [name, ...more] = VERBS.has(word) ? names : [word, ...names];
 	if (more.length > 0 || (verb === "list") === (name !== undefined)) return tell(context, USAGE, "warning");
 	if (name === undefined) return tell(context, listText(host.catalog()), "info");
-	if (verb === "create") return await createProfile(name, context, host);
 	const found = findDefinition(host.catalog(), "profile", name);
 	if (!found.ok) return tell(context, found.error.message, "error");
 	if (verb === "edit") return await editProfile(found.value, context, host);
 	if (verb === "delete") return await deleteProfile(found.value, context, host);
 	return tell(context, definitionDetails(found.value), "info");
+}
+
+const FROM = "--from";
+
+async function create(words: readonly string[], context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
+	const [name, flag, example, ...more] = words;
+	if (name === undefined || name === FROM || more.length > 0) return tell(context, USAGE, "warning");
+	if (flag === undefined) return await createProfile(name, { kind: "questions" }, context, host);
+	if (flag !== FROM) return tell(context, USAGE, "warning");
+	if (example === undefined) return tell(context, `${FROM} takes one of: ${exampleNames().join(", ")}`, "warning");
+	return await createProfile(name, { kind: "example", name: example }, context, host);
 }
 
 function listText(catalog: Catalog): string {
@@ -61,17 +73,25 @@ function listText(catalog: Catalog): string {
 /** pi puts what is chosen in the place of all that was typed after the command. */
 function completions(prefix: string, host: ProfileHost | undefined): { value: string; label: string }[] | null {
 	const typed = prefix.trimStart();
-	const space = typed.indexOf(" ");
-	const word = space === -1 ? typed : typed.slice(0, space);
+	const items = offers(typed, host).filter(({ value }) => value.startsWith(typed));
+	// Enter would choose what is there already instead of sending it.
+	return items.length === 0 || items.some(({ value }) => value === typed) ? null : items;
+}
+
+function offers(typed: string, host: ProfileHost | undefined): { value: string; label: string }[] {
 	const names = host ? callable(host.catalog(), "profile").map(({ name }) => name) : [];
-	if (space === -1) {
-		const verbs = ["list", "show", "create", "edit", "delete"].map((verb) => (verb === "list" ? verb : `${verb} `));
-		const items = [...verbs, ...names].filter((item) => item.startsWith(word));
-		return items.length > 0 ? items.map((value) => ({ value, label: value.trim() })) : null;
+	const words = typed.split(/\s+/);
+	const [word = "", name = ""] = words;
+	if (words.length === 1) {
+		return [...["list", "show ", "create ", "edit ", "delete "], ...names].map((value) => ({
+			value,
+			label: value.trim(),
+		}));
 	}
 	const verb = VERBS.get(word);
-	if (verb !== "show" && verb !== "edit" && verb !== "delete") return null;
-	const begun = typed.slice(space + 1).trimStart();
-	const items = names.filter((name) => name.startsWith(begun));
-	return items.length > 0 ? items.map((name) => ({ value: `${word} ${name}`, label: name })) : null;
+	if (verb === "show" || verb === "edit" || verb === "delete") {
+		return names.map((each) => ({ value: `${word} ${each}`, label: each }));
+	}
+	if (verb !== "create" || words.length < 3) return [];
+	return exampleNames().map((each) => ({ value: `${word} ${name} ${FROM} ${each}`, label: `${FROM} ${each}` }));
 }

@@ -1,4 +1,4 @@
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { countsText, runRow } from "../present/background-text.ts";
 import type { Registry } from "../records/registry.ts";
 import type { Background } from "../session/background.ts";
@@ -6,35 +6,50 @@ import { tell } from "./profile-host.ts";
 
 type Command = Parameters<ExtensionAPI["registerCommand"]>[1];
 
-const USAGE = "Usage: /subagents (list the background agents), /subagents stop <runId>";
+const USAGE =
+	"Usage: /subagents (list the background agents), /subagents stop <runId>, /subagents doctor (check the set-up)";
 
-/** `/subagents`: for a person to see what goes on in the background, and to end it, also while the agent is busy. */
-export function subagentsCommand(registry: Registry, background: Background): Command {
+/** `/subagents`: for a person to see what goes on in the background, to end it, also while the agent is busy, and to check. */
+export function subagentsCommand(
+	registry: Registry,
+	background: Background,
+	doctor: (context: ExtensionCommandContext) => Promise<void>,
+): Command {
 	return {
-		description: "Background agents: list them, or stop one",
+		description: "Background agents: list them, or stop one; doctor checks the set-up",
 		getArgumentCompletions: (prefix) => {
 			const running = registry.runs.filter(({ progress }) => progress.kind === "running");
-			const items = ["list", ...running.map(({ runId }) => `stop ${runId}`)];
+			const items = ["list", "doctor", ...running.map(({ runId }) => `stop ${runId}`)];
+			if (items.includes(prefix)) return null; // Enter would choose what is there already instead of sending it
 			return items.filter((item) => item.startsWith(prefix)).map((value) => ({ value, label: value }));
 		},
 		async handler(args, context) {
-			const { ui } = context;
 			const [verb = "list", runId, ...rest] = args
 				.trim()
 				.split(/\s+/)
 				.filter((word) => word !== "");
 			if (verb === "list" && runId === undefined) return tell(context, listText(registry), "info");
+			if (verb === "doctor" && runId === undefined) return await doctor(context);
 			if (verb !== "stop" || rest.length > 0) return tell(context, USAGE, "warning");
-			if (runId === undefined && registry.counts().running === 0) {
-				return tell(context, "No background agent is running", "info");
-			}
-			const asked = runId ?? (await choose(registry, (title, options) => ui.select(title, options)));
-			if (asked === undefined) return;
-			const problem = await background.stop(asked);
-			if (problem === undefined) tell(context, `Stopping ${asked}`, "info");
-			else tell(context, problem, "error");
+			await stop(runId, registry, background, context);
 		},
 	};
+}
+
+async function stop(
+	runId: string | undefined,
+	registry: Registry,
+	background: Background,
+	context: ExtensionCommandContext,
+): Promise<void> {
+	if (runId === undefined && registry.counts().running === 0) {
+		return tell(context, "No background agent is running", "info");
+	}
+	const asked = runId ?? (await choose(registry, (title, options) => context.ui.select(title, options)));
+	if (asked === undefined) return;
+	const problem = await background.stop(asked);
+	if (problem === undefined) tell(context, `Stopping ${asked}`, "info");
+	else tell(context, problem, "error");
 }
 
 function listText(registry: Registry): string {

@@ -31,6 +31,8 @@ export type Entry =
 export interface Catalog {
 	/** Per kind, by name, sorted; a project's entry has taken the place of a global one. */
 	readonly kinds: Readonly<Record<DefinitionKind, ReadonlyMap<string, Entry>>>;
+	/** Names that an untrusted project has definitions of: they count for nothing, but whoever asks for one is told. */
+	readonly ignored: ReadonlySet<string>;
 	readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -73,6 +75,7 @@ type ParsedFiles = Map<string, { readonly stamp: string; readonly parsed: Parsed
 function loadCatalog({ agentDirectory, trust }: CatalogContext, files: ParsedFiles): Catalog {
 	const deadline = performance.now() + MAX_LOAD_MS;
 	const diagnostics: Diagnostic[] = [];
+	const untrusted = new Set<string>();
 	const found = placesOf(trust.cwd, agentDirectory).map((place) => {
 		const verdict = place.scope === "global" ? "trusted" : trustOf(place.base, trust);
 		const read = readPlace(place, verdict === "unasked" ? "unasked" : "trusted", files, deadline);
@@ -81,6 +84,7 @@ function loadCatalog({ agentDirectory, trust }: CatalogContext, files: ParsedFil
 			return read.entries;
 		}
 		if (read.entries.length > 0) diagnostics.push(ignored(place, read.entries.length));
+		for (const { name } of read.entries) untrusted.add(name);
 		return [];
 	});
 	const ofKind = (kind: DefinitionKind) =>
@@ -89,7 +93,8 @@ function loadCatalog({ agentDirectory, trust }: CatalogContext, files: ParsedFil
 				.sort((a, b) => (a.name < b.name ? -1 : 1))
 				.map((entry) => [entry.name, entry]),
 		);
-	return { kinds: { profile: ofKind("profile"), preset: ofKind("preset"), agent: ofKind("agent") }, diagnostics };
+	const kinds = { profile: ofKind("profile"), preset: ofKind("preset"), agent: ofKind("agent") };
+	return { kinds, ignored: untrusted, diagnostics };
 }
 
 export const originOf = (entry: Entry): Origin => (entry.kind === "usable" ? entry.definition.origin : entry.origin);
@@ -139,7 +144,8 @@ function readPlace(place: Place, trust: Origin["trust"], files: ParsedFiles, dea
 		const path = join(place.directory, file);
 		const origin: Origin = { kind: place.kind, scope: place.scope, path, base: place.base, trust, shadows: false };
 		const content = parseFile(join(real.path, file), root, place.kind, files, deadline);
-		diagnostics.push(...content.problems.map((problem) => ({ ...problem, path })));
+		const expected = content.parsed.kind === "other" && /^readme\.md$/i.test(file);
+		if (!expected) diagnostics.push(...content.problems.map((problem) => ({ ...problem, path })));
 		const entry = entryOf(content.parsed, origin);
 		if (entry === undefined) continue;
 		const first = named.get(entry.name);
@@ -171,7 +177,7 @@ function parseFile(
 		const problem = { line: undefined, message };
 		// Most files of a prompts directory are none of ours.
 		return kind === "agent"
-			? { parsed: { kind: "other" }, problems: [] }
+			? { parsed: { kind: "other", problem: undefined }, problems: [] }
 			: { parsed: { kind: "broken", problem }, problems: [problem] };
 	};
 	const file = openDefinitionFile(path, root);
@@ -195,7 +201,7 @@ function problemsOf(parsed: Parsed, mode: number): readonly Problem[] {
 		case "broken":
 			return [parsed.problem];
 		case "other":
-			return [];
+			return parsed.problem === undefined ? [] : [parsed.problem];
 		case "definition": {
 			const { apiKey } = parsed.definition;
 			const open = apiKey !== undefined && isLiteralKey(apiKey) && (mode & 0o077) !== 0 && process.platform !== "win32";

@@ -1,6 +1,6 @@
 import { type AgentDefinition, DEFINITION_KINDS, type DefinitionKind } from "../domain/definition.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { type Catalog, describeDiagnostic, type Entry } from "./catalog.ts";
+import { type Catalog, describeDiagnostic, type Entry, HOW_TO_TRUST } from "./catalog.ts";
 
 /** Each word looks in its own kind first. */
 const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
@@ -8,6 +8,8 @@ const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
 	preset: ["preset", "profile", "agent"],
 	agent: ["agent", "profile", "preset"],
 };
+
+const IGNORED = `. The project has one of this name, which is ignored, because the project is not trusted (${HOW_TO_TRUST})`;
 
 /** `contradictory`: the whole call is refused, not one task alone. */
 export interface LookupFailure {
@@ -25,7 +27,9 @@ export function findDefinition(
 		const available = callable(catalog, word).map((each) => each.name);
 		return err({
 			kind: "unknown",
-			message: `Unknown ${word}: "${name}". Available ${word}s: ${available.join(", ") || "(none)"}`,
+			message: `Unknown ${word}: "${name}". Available ${word}s: ${available.join(", ") || "(none)"}${
+				catalog.ignored.has(name) ? IGNORED : ""
+			}`,
 		});
 	}
 	if (entry.kind === "usable") return ok(entry.definition);

@@ -21,8 +21,17 @@ export type Parsed =
 	  }
 	/** It was meant to be a definition, and nobody can tell which. */
 	| { readonly kind: "broken"; readonly problem: Problem }
-	/** A file that happens to lie there. */
-	| { readonly kind: "other" };
+	/** A file that happens to lie there; what is said of it where only definitions are expected. */
+	| { readonly kind: "other"; readonly problem: Problem | undefined };
+
+const OTHER: Parsed = { kind: "other", problem: undefined };
+const NO_FRONTMATTER: Parsed = {
+	kind: "other",
+	problem: {
+		line: undefined,
+		message: 'has no frontmatter, so it is no definition: begin it with lines such as "---", "name: scout" and "---"',
+	},
+};
 
 const MAX_TIMEOUT_SECONDS = 86_400;
 const TITLES: Readonly<Record<DefinitionKind, string>> = { profile: "Profile", preset: "Preset", agent: "Agent" };
@@ -30,14 +39,16 @@ const TITLES: Readonly<Record<DefinitionKind, string>> = { profile: "Profile", p
 /** Never throws, whatever the text is. */
 export function parseDefinition(text: string, kind: DefinitionKind): Parsed {
 	const frontmatter = readFrontmatter(text);
-	if (frontmatter === undefined) return { kind: "other" };
-	if (!frontmatter.ok) {
-		// What lies in a directory of prompts is a template of pi's unless it says otherwise.
-		const meant = kind !== "agent" || (/^name\s*:/m.test(text) && /^description\s*:/m.test(text));
-		return meant ? { kind: "broken", problem: frontmatter.error } : { kind: "other" };
-	}
-	const reader = createFieldReader(frontmatter.value);
-	const identity = readIdentity(reader, frontmatter.value, kind);
+	if (frontmatter?.ok) return parseFields(frontmatter.value, kind);
+	if (frontmatter === undefined) return kind === "agent" ? OTHER : NO_FRONTMATTER;
+	// What lies in a directory of prompts is a template of pi's unless it says otherwise.
+	const meant = kind !== "agent" || (/^name\s*:/m.test(text) && /^description\s*:/m.test(text));
+	return meant ? { kind: "broken", problem: frontmatter.error } : OTHER;
+}
+
+function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
+	const reader = createFieldReader(frontmatter);
+	const identity = readIdentity(reader, frontmatter, kind);
 	if ("kind" in identity) return identity;
 	const { name, description } = identity;
 	const title = `${TITLES[kind]} "${name}"`;
@@ -51,7 +62,7 @@ export function parseDefinition(text: string, kind: DefinitionKind): Parsed {
 			name: reader.text("model"),
 			thinking: reader.thinkingLevel("thinkingLevel"),
 		},
-		body: frontmatter.value.body,
+		body: frontmatter.body,
 		addition: reader.verbatim("appendSystemPrompt") ?? "",
 		extensions: { discover: !reader.flag("noExtensions"), paths: reader.list("extensions") ?? [] },
 		contextFiles: reader.flag("noContextFiles") ? ("none" as const) : ("inherit" as const),
@@ -63,7 +74,7 @@ export function parseDefinition(text: string, kind: DefinitionKind): Parsed {
 	if (tools.ok && skills.ok) {
 		return { kind: "definition", definition: { ...definition, tools: tools.value, skills: skills.value } };
 	}
-	const problems = [tools, skills].flatMap((each) => (each.ok ? [] : [locate(each.error, frontmatter.value)]));
+	const problems = [tools, skills].flatMap((each) => (each.ok ? [] : [locate(each.error, frontmatter)]));
 	return { kind: "rejected", name, problems, contradictory: true };
 }
 
@@ -85,7 +96,7 @@ function readIdentity(
 ): { readonly name: string; readonly description: string } | Parsed {
 	const name = reader.text("name");
 	const description = reader.text("description");
-	if (kind === "agent" && (name === undefined || description === undefined)) return { kind: "other" };
+	if (kind === "agent" && (name === undefined || description === undefined)) return OTHER;
 	const broken = (problem: Problem): Parsed => ({ kind: "broken", problem: reader.problems[0] ?? problem });
 	if (name === undefined) return broken({ line: 1, message: 'the field "name" is missing' });
 	if (!NAME_PATTERN.test(name)) {

@@ -41,7 +41,7 @@ export function decodeTrail(line: Buffer): RunEvent | undefined {
 export const encodeOwn = (event: RunEvent): string => `${JSON.stringify({ type: OWN, event })}\n`;
 const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
-const OWN_EVENTS = new Set<unknown>(["started", "stray", "stopping"]);
+const OWN_EVENTS = new Set<unknown>(["started", "delta", "stray", "stopping"]);
 
 export function isDelta(line: Line): boolean {
 	return line.kind === "record" ? line.delta : line.kind === "event" && line.event.type === "delta";

@@ -23,6 +23,8 @@ export type RunEvent =
 export type StopCause =
 	| { readonly kind: "timeout"; readonly afterMs: number }
 	| { readonly kind: "loop"; readonly tool: string }
+	/** A bug of ours: whoever watched over the run could not go on. */
+	| { readonly kind: "broken"; readonly message: string }
 	| { readonly kind: "aborted"; readonly by: "caller" | "person" | "parent-death" | "signal" };
 
 export type Exit =

@@ -8,10 +8,20 @@ const JSON_LEVELS = 4;
 
 /** Replaces the exact secret, and the forms in which JSON, URLs and base64 write it. */
 export function createRedactor(secrets: readonly string[]): Redact {
+	const forms = allForms(secrets);
+	return (text) => forms.reduce((clean, form) => clean.replaceAll(form, MASK), text);
+}
+
+/** The same for lines as they come: one without a secret is only looked through. */
+export function createLineRedactor(secrets: readonly string[]): (line: Buffer) => Buffer {
+	const forms = allForms(secrets).map((form) => Buffer.from(form));
+	const redact = createRedactor(secrets);
+	return (line) => (forms.some((form) => line.includes(form)) ? Buffer.from(redact(line.toString("utf8"))) : line);
+}
+
+function allForms(secrets: readonly string[]): string[] {
 	const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
-	if (forms.size === 0) return (text) => text;
-	const ordered = [...forms].sort((a, b) => b.length - a.length);
-	return (text) => ordered.reduce((clean, form) => clean.replaceAll(form, MASK), text);
+	return [...forms].sort((a, b) => b.length - a.length);
 }
 
 function formsOf(secret: string): string[] {

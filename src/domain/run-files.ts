@@ -1,6 +1,8 @@
 /** The files of a run directory. */
 export const FILES = {
 	meta: "meta.json",
+	/** Instead of it, while a run has been started ahead of its task. */
+	parked: "parked.json",
 	events: "events.jsonl",
 	result: "result.json",
 	stdout: "stdout.log",

@@ -24,6 +24,8 @@ export interface RunSpec {
 	readonly lifetime: "foreground" | "background";
 	/** What happens to processes that the child left running when it finished. */
 	readonly leftovers: "end" | "keep";
+	/** With a pid namespace of its own nothing that the child started outlives it, whatever that does to hide. */
+	readonly isolation: "none" | "pid-namespace";
 }
 
 /** Which definition a run was made from, and what that came to. */
@@ -101,5 +103,20 @@ export function placeIn(directory: string, spec: RunSpec): RunSpec {
 			...agent,
 			systemPromptPath: agent.systemPromptPath === undefined ? undefined : place(agent.systemPromptPath),
 		},
+	};
+}
+
+/** Which run it is, and which session of a sub-agent. */
+export type RunIds = Pick<RunSpec, "runId" | "sessionId">;
+
+/** The same run under other ids. */
+export function renamed(spec: RunSpec, { runId, sessionId }: RunIds, socket: string): RunSpec {
+	const rename = (value: string) => value.replaceAll(spec.sessionId, sessionId);
+	const { invocation, sharedSession } = spec;
+	return {
+		...spec,
+		...{ runId, sessionId, socket },
+		invocation: { ...invocation, args: invocation.args.map(rename) },
+		sharedSession: sharedSession === undefined ? undefined : rename(sharedSession),
 	};
 }

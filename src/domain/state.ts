@@ -1,4 +1,4 @@
-import type { StopReason, Usage } from "@earendil-works/pi-ai";
+import type { AssistantMessage, StopReason, Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
 import { cut, cutFront, lastAssistant, textOf } from "./messages.ts";
@@ -86,15 +86,21 @@ export const initialState: RunState = {
 	finalized: undefined,
 };
 
+/** Half of it goes at a time: a text that is cut at every piece is copied at every piece. */
+function grown(partial: string, piece: string): string {
+	const whole = partial + piece;
+	return whole.length <= MAX_PARTIAL_CHARS ? whole : cutFront(whole, MAX_PARTIAL_CHARS / 2);
+}
+
 export function reduce(state: RunState, event: RunEvent): RunState {
 	if (state.phase.kind === "done") return state;
 	switch (event.type) {
 		case "started":
-			return { ...state, phase: { kind: "running", since: event.at } };
+			return begun(state, event.at);
 		case "message":
 			return withMessage(state, event.message);
 		case "delta":
-			return { ...state, partial: cutFront(state.partial + event.text, MAX_PARTIAL_CHARS) };
+			return { ...state, partial: grown(state.partial, event.text) };
 		case "tool-started":
 			return { ...state, toolCalls: state.toolCalls + 1 };
 		case "spent":
@@ -111,6 +117,15 @@ export function reduce(state: RunState, event: RunEvent): RunState {
 		default:
 			return unreachable(event);
 	}
+}
+
+/** Also a second time, where a child that had left goes on with its session. */
+function begun(state: RunState, at: number): RunState {
+	return {
+		...state,
+		settled: false,
+		phase: state.phase.kind === "running" ? state.phase : { kind: "running", since: at },
+	};
 }
 
 /** The result counts, where a full disk or a deleted directory has kept some of the events from us. */
@@ -170,8 +185,9 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 	if (state.stopCause) return failed({ kind: "stopped", cause: state.stopCause });
 	if (exit.kind === "refused") return failed({ kind: "rejected", message: exit.message });
 	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
-	if (!state.settled) return failed({ kind: "exit", exit, stderr });
 	const last = lastAssistant(messagesOf(state));
+	if (!state.settled && !(contract.kind === "finalize" && left(exit, last)))
+		return failed({ kind: "exit", exit, stderr });
 	if (!last) return failed({ kind: "silent", stderr });
 	if (last.stopReason !== "stop" && last.stopReason !== "length" && last.stopReason !== "toolUse") {
 		return failed({
@@ -186,6 +202,10 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 		end: last.stopReason === "length" ? "output-limit" : "natural",
 	};
 }
+
+/** It went of its own accord when there was nothing more to do, only before pi could say so. */
+const left = (exit: Exit, last: AssistantMessage | undefined) =>
+	exit.kind === "code" && exit.code === 0 && last?.stopReason === "stop";
 
 function answered(finalized: Finalized): Outcome {
 	if (finalized.status === "SUCCESS") return { kind: "completed", text: finalized.result, end: "natural" };
@@ -203,7 +223,9 @@ export function resultWithout(
 	endedAt: number,
 	exit: Exit = { kind: "unknown" },
 ): RunResult {
-	return resultOf(runId, state, { outcome: failed(failure), exit, endedAt, leftovers: [], artifactErrors: [] });
+	// What was handed over is the answer here too.
+	const outcome = state.finalized ? answered(state.finalized) : failed(failure);
+	return resultOf(runId, state, { outcome, exit, endedAt, leftovers: [], artifactErrors: [] });
 }
 
 export function resultOf(
@@ -212,12 +234,13 @@ export function resultOf(
 	end: Pick<RunResult, "outcome" | "exit" | "endedAt" | "leftovers" | "artifactErrors">,
 ): RunResult {
 	const last = lastAssistant(messagesOf(state));
+	const startedAt = state.phase.kind === "running" ? state.phase.since : end.endedAt;
 	return {
 		runId,
 		outcome: end.outcome,
 		exit: end.exit,
-		startedAt: state.phase.kind === "running" ? state.phase.since : end.endedAt,
-		endedAt: end.endedAt,
+		startedAt,
+		endedAt: Math.max(startedAt, end.endedAt), // a clock may be set back meanwhile
 		text: lastTextOf(state),
 		model: last && { provider: last.provider, id: last.model },
 		stopReason: last?.stopReason,

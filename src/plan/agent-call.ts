@@ -47,6 +47,7 @@ export function agentRequest(
 		timeoutSeconds: undefined,
 		defaultTimeoutSeconds,
 		session: { kind: "file", path },
+		naming: call.sessionId === undefined ? "free" : "fixed",
 		contract: { kind: "finalize", attempts: REMINDERS },
 		sharedSession: path,
 		lifetime: "foreground",

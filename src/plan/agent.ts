@@ -60,7 +60,7 @@ export async function planAgent(request: AgentRequest, surroundings: Surrounding
 		},
 		() => surroundings.models(definition?.apiKey === undefined ? "usable" : "all"),
 	);
-	if (!model.ok) return model;
+	if (!model.ok) return err(`${model.error}${unusableHint(request, surroundings)}`);
 	const tools = planTools(
 		{
 			policy: definition?.tools ?? { kind: "inherit" },
@@ -104,6 +104,18 @@ export async function planAgent(request: AgentRequest, surroundings: Surrounding
 		apiKey,
 		timeoutSeconds: definition.timeoutSeconds,
 	});
+}
+
+/** A model that pi knows and cannot use here: what to do about it. Empty where there is none. */
+function unusableHint({ model: asked, definition }: AgentRequest, { models }: Surroundings): string {
+	const name = asked ?? definition?.model.name;
+	if (name === undefined) return "";
+	const known = matchModel(name, asked === undefined ? definition?.model.provider : undefined, models("all"));
+	if (!known.ok) return "";
+	const { provider } = known.value.model;
+	return models("usable").some((model) => model.provider === provider)
+		? `. pi knows ${nameOf(known.value.model)}, but this session's scoped models leave it out (/scoped-models)`
+		: `. pi knows ${nameOf(known.value.model)}, but has no key for ${provider}: use /login, or set the provider's key`;
 }
 
 /** What a definition says besides its model and its tools. */

@@ -22,12 +22,12 @@ export function modelSetKey(models: readonly AvailableModel[]): string {
 
 /**
  * Another spelling of a model as the enum has it, before the arguments are validated; a level, which no enum lists, comes
- * apart. What stands for no model, or for several, stays as it is, so that validation tells what there is.
+ * apart. Undefined for what stands for no model, or for several.
  */
 export function spelledAsInEnum(
 	asked: string,
 	models: readonly AvailableModel[],
-): { readonly model: string; readonly level: ThinkingLevel | undefined } {
+): { readonly model: string; readonly level: ThinkingLevel | undefined } | undefined {
 	const found = matchModel(asked, undefined, models);
-	return found.ok ? { model: nameOf(found.value.model), level: found.value.level } : { model: asked, level: undefined };
+	return found.ok ? { model: nameOf(found.value.model), level: found.value.level } : undefined;
 }

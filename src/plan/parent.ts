@@ -9,6 +9,8 @@ export interface Parent {
 	readonly pi: Invocation;
 	/** The model the session uses now. */
 	readonly model: ModelRef | undefined;
+	/** In which dialect of its provider it is asked. */
+	readonly dialect: string | undefined;
 	readonly trust: Trust;
 	/** Where the control socket of a run will be. */
 	socketOf(runId: string): string;

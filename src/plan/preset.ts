@@ -33,6 +33,7 @@ export function presetRequest(
 		timeoutSeconds: undefined,
 		defaultTimeoutSeconds,
 		session: { kind: "file", path: inRunDirectory(FILES.childSession) },
+		naming: "free",
 		contract: { kind: "last-text" },
 		sharedSession: undefined,
 		lifetime,

@@ -25,6 +25,8 @@ export interface RunRequest extends Pick<RunSpec, "runId" | "sessionId" | "famil
 	readonly timeoutSeconds: number | undefined;
 	readonly defaultTimeoutSeconds: number | undefined;
 	readonly session: ChildOptions["session"];
+	/** A `fixed` session id is the caller's; a `free` one is nobody's yet, and another would do as well. */
+	readonly naming: "fixed" | "free";
 	readonly contract: Contract;
 	readonly sharedSession: string | undefined;
 	readonly lifetime: RunSpec["lifetime"];
@@ -75,6 +77,7 @@ export async function planRun(
 			sharedSession: request.sharedSession,
 			lifetime: request.lifetime,
 			leftovers: settings.leftovers,
+			isolation: settings.isolation,
 		},
 		files: plan.value.files,
 		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, requiredTools, contract },

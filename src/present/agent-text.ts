@@ -1,7 +1,7 @@
 import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/state.ts";
-import { shorten } from "./preset-text.ts";
-import { describeFailure } from "./text.ts";
+import { shorten } from "./answer-lines.ts";
+import { reportFailure } from "./text.ts";
 
 /** The words of an agent call. A failed one has no answer, and so none of its words. */
 export type AgentStatus = Finalized["status"] | "FAILED";
@@ -15,7 +15,7 @@ export function agentAnswer(sessionId: string, result: RunResult, limit: number)
 	if (outcome.kind === "completed") {
 		return `**Status:** ${agentStatusOf(result)}\n**Session ID:** \`${sessionId}\`\n\n---\n\n${shorten(outcome.text, sessionId, limit)}`;
 	}
-	const error = `Error: ${describeFailure(outcome.failure)}`;
+	const error = `Error: ${reportFailure(outcome.failure)}`;
 	if (outcome.failure.kind === "rejected") return error; // it never began, so there is nothing to go on with
 	const failed = `${error}\n**Session ID:** \`${sessionId}\` (call the agent again with it to go on)`;
 	return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text, sessionId, limit)}`;

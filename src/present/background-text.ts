@@ -1,7 +1,8 @@
 import type { BackgroundCounts, BackgroundEnd, BackgroundRun } from "../domain/background.ts";
 import { backgroundStatusOf } from "../domain/background.ts";
 import { cut } from "../domain/messages.ts";
-import { escapeLines, shorten } from "./preset-text.ts";
+import { shorten } from "./answer-lines.ts";
+import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
 /** What the completion message carries for its renderer. */

@@ -13,11 +13,11 @@ export const NO_DEFINITIONS =
 
 /** One definition on one line. */
 export function definitionLine(definition: AgentDefinition, namesakes: readonly AgentDefinition[]): string {
-	const { name, description, origin, model, body } = definition;
+	const { name, description, origin, body } = definition;
 	const also = namesakes.map((each) => each.origin.kind).join(", ");
 	const parts = [
 		`${name} [${originWords(origin)}${also === "" ? "" : `; also: ${also}`}]`,
-		modelWords(model) ?? "the session's model",
+		usedModel(definition),
 		...(description === "" ? [] : [preview(description)]),
 		...(body === "" ? [] : [`"${preview(body)}"`]),
 		...settingsWords(definition),
@@ -27,12 +27,12 @@ export function definitionLine(definition: AgentDefinition, namesakes: readonly 
 
 /** Everything a definition says, for a person; its key only in outline. */
 export function definitionDetails(definition: AgentDefinition): string {
-	const { name, description, origin, model, addition, body } = definition;
+	const { name, description, origin, addition, body } = definition;
 	const lines = [
 		`${name} [${originWords(origin)}]`,
 		`file: ${origin.path}`,
 		...(description === "" ? [] : [`description: ${description}`]),
-		`model: ${modelWords(model) ?? "the session's model"}`,
+		`model: ${usedModel(definition)}`,
 		...settingsWords(definition),
 		...(definition.apiKey === undefined ? [] : [`apiKey: ${maskKey(definition.apiKey)}`]),
 	].map(sanitizeLine);
@@ -45,6 +45,10 @@ export function definitionDetails(definition: AgentDefinition): string {
 
 export const originWords = ({ kind, scope, shadows }: Origin): string =>
 	`${scope} ${kind}${shadows ? ", hides a global one" : ""}`;
+
+/** A preset must be given a model: no other is used instead. */
+const usedModel = ({ model, origin }: AgentDefinition): string =>
+	modelWords(model) ?? (origin.kind === "preset" ? "no model: a call as preset must name one" : "the session's model");
 
 export function modelWords({ provider, name, thinking }: ModelChoice): string | undefined {
 	const model = [provider, name].filter((part) => part !== undefined).join("/");

@@ -1,8 +1,8 @@
 import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
-import { cut } from "../domain/messages.ts";
 import type { RunResult, RunState } from "../domain/state.ts";
+import { shorten } from "./answer-lines.ts";
 import { sanitizeLine } from "./sanitize.ts";
-import { describeFailure } from "./text.ts";
+import { reportFailure } from "./text.ts";
 
 export function presetStatusOf({ phase }: RunState): BackgroundStatus {
 	return phase.kind === "done" ? endStatusOf(phase.result.outcome) : "running";
@@ -11,8 +11,10 @@ export function presetStatusOf({ phase }: RunState): BackgroundStatus {
 /** The answer of a run by preset, or why there is none and what there was of it; never more than `limit` characters of it. */
 export function presetAnswer(runId: string, { outcome, text }: RunResult, limit: number): string {
 	if (outcome.kind === "failed") {
-		const error = `Error: ${describeFailure(outcome.failure)} (run: ${runId})`;
-		return text === "" ? error : `${error}\n\nWhat it had written:\n\n${shorten(text, runId, limit)}`;
+		const error = `Error: ${reportFailure(outcome.failure)}`;
+		if (outcome.failure.kind === "rejected") return error; // it never began, so there is no run to look at
+		const failed = `${error} (run: ${runId})`;
+		return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text, runId, limit)}`;
 	}
 	if (outcome.text.trim() === "") return `(completed, no text output; run: ${runId})`;
 	const remark = outcome.end === "output-limit" ? "\n\n[the model's answer was cut by its output limit]" : "";
@@ -21,12 +23,6 @@ export function presetAnswer(runId: string, { outcome, text }: RunResult, limit:
 
 /** Puts a backslash before what could be taken for our own words. */
 export const escapeLines = (answer: string, heads: RegExp): string => answer.replaceAll(heads, "\\");
-
-/** The beginning of a text, and where the rest is. */
-export function shorten(whole: string, runId: string, limit: number): string {
-	if (whole.length <= limit) return whole;
-	return `${cut(whole, limit)}\n\n[cut after ${limit} characters; get_subagent_output with sessionId "${runId}" has all of it]`;
-}
 
 /** How much of each text may be told, so that all together stay within the limit: what short ones leave, long ones get. */
 export function shareLimit(lengths: readonly number[], limit: number): number[] {

@@ -9,7 +9,9 @@ import { sanitizeLine } from "./sanitize.ts";
 /** The words of `delegate_to_subagents` and the retrieval tools. */
 export type DelegateStatus = "running" | "completed" | "error";
 
+const MAX_NAME_CHARS = 200;
 const MAX_ERROR_CHARS = 1_000;
+const MAX_REPORT_CHARS = 4_000;
 
 export function delegateStatusOf({ phase }: RunState): DelegateStatus {
 	if (phase.kind !== "done") return "running";
@@ -39,12 +41,17 @@ export function describeFailure(failure: Failure): string {
 	}
 }
 
+/** The same for an answer that a parent's model reads: what others say in it may be of any length. */
+export const reportFailure = (failure: Failure): string => cut(describeFailure(failure), MAX_REPORT_CHARS);
+
 function describeStop(cause: StopCause): string {
 	switch (cause.kind) {
 		case "timeout":
 			return `Timed out after ${cause.afterMs / 1_000}s. Consider resuming with a longer timeout.`;
 		case "loop":
 			return "Loop detected: sub-agent is repeating the same tool calls";
+		case "broken":
+			return `Sub-agent was stopped because its supervisor failed: ${cause.message}`;
 		case "aborted":
 			return ABORTED[cause.by];
 		default:
@@ -96,9 +103,9 @@ export function exitCodeOf(exit: Exit): number | null {
 	}
 }
 
-/** One task's line in the result of `delegate_to_subagents`. */
+/** One task's line in the result of `delegate_to_subagents`: a line, and never a long one. */
 export function summaryLine(name: string, sessionId: string, outcome: Outcome, spec: RunSpec | undefined): string {
-	const label = sanitizeLine(name);
+	const label = cut(sanitizeLine(name), MAX_NAME_CHARS);
 	const profile = spec?.agent ? ` (${describeProfile(spec)})` : "";
 	if (outcome.kind === "failed") {
 		const error = cut(sanitizeLine(describeFailure(outcome.failure)), MAX_ERROR_CHARS);

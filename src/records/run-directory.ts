@@ -33,18 +33,19 @@ export const runsDirectories = (projectDirectory: string, agentDirectory: string
 ];
 
 /**
- * Makes the directory of one run, with its meta.json and its files: under the project, or where that cannot be written
- * under the agent directory.
+ * Makes the directory of one run, with its files and its meta.json, or what stands in for that while the run is parked:
+ * under the project, or where that cannot be written under the agent directory.
  */
 export function createRunDirectory(
 	spec: RunSpec,
 	projectDirectory: string,
 	agentDirectory: string,
 	files: readonly RunFile[] = [],
+	stage: "meta" | "parked" = "meta",
 ): Result<RunDirectory> {
-	const inProject = attempt(() => makeRun(spec, files, projectDirectory, IN_PROJECT));
+	const inProject = attempt(() => makeRun(spec, files, stage, projectDirectory, IN_PROJECT));
 	if (inProject.ok) return ok({ ...inProject.value, warning: undefined });
-	const inAgent = attempt(() => makeRun(spec, files, agentDirectory, IN_AGENT));
+	const inAgent = attempt(() => makeRun(spec, files, stage, agentDirectory, IN_AGENT));
 	if (!inAgent.ok) return err(`No run directory could be made: ${inProject.error}; ${inAgent.error}`);
 	return ok({
 		...inAgent.value,
@@ -63,6 +64,7 @@ function attempt<T>(make: () => T): Result<T> {
 function makeRun(
 	spec: RunSpec,
 	files: readonly RunFile[],
+	stage: "meta" | "parked",
 	base: string,
 	inside: string,
 ): Pick<RunDirectory, "path" | "spec"> {
@@ -75,8 +77,21 @@ function makeRun(
 	chmodSync(directory, 0o700);
 	for (const { name, text } of files) writePrivate(join(directory, name), text);
 	const placed = placeIn(directory, spec);
-	writePrivate(join(directory, FILES.meta), JSON.stringify({ ...placed, ...presetFields(placed) }, undefined, "\t"));
+	writeSpec(directory, placed, stage);
 	return { path: directory, spec: placed };
+}
+
+/** Makes a parked run a real one. */
+export function writeMeta(directory: string, spec: RunSpec): Result<RunSpec> {
+	return attempt(() => {
+		const placed = placeIn(directory, spec);
+		writeSpec(directory, placed, "meta");
+		return placed;
+	});
+}
+
+function writeSpec(directory: string, spec: RunSpec, stage: "meta" | "parked"): void {
+	writePrivate(join(directory, FILES[stage]), JSON.stringify({ ...spec, ...presetFields(spec) }, undefined, "\t"));
 }
 
 /** For whoever looks at a run by preset: what it was made from, by the names that presets have for it. */

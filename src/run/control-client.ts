@@ -5,6 +5,7 @@ import { err, messageOf, ok, type Result } from "../domain/result.ts";
 
 /** A parent's end of a run's control socket. That it could be had proves that the run's supervisor is alive. */
 export interface ControlClient {
+	isOpen(): boolean;
 	send(message: ToSupervisor): void;
 	/** Resolves to the next message, or to undefined when the supervisor is gone. */
 	next(): Promise<FromSupervisor | undefined>;
@@ -51,6 +52,7 @@ function createClient(socket: Socket): ControlClient {
 		wake();
 	});
 	return {
+		isOpen: () => open,
 		send(message) {
 			if (open) socket.write(`${JSON.stringify(message)}\n`);
 		},

@@ -1,8 +1,9 @@
 import { GRACE_MS } from "../child/protocol.ts";
 import { err, type Result } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
-import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
 import type { ControlClient } from "./control-client.ts";
+import { leaveResult } from "./fallback-result.ts";
 import { type Launched, type Launcher, launchProcess } from "./launch-process.ts";
 import { watch } from "./watch.ts";
 
@@ -27,9 +28,13 @@ const NEVER = new AbortController().signal;
 export async function start(
 	run: PreparedRun,
 	admit: (control: ControlClient) => Result<undefined>,
+	launch: Launcher = launchProcess,
 ): Promise<Result<undefined>> {
-	const launched = await launchProcess(run.directory, run.spec);
-	if (!launched.ok) return err(`Failed to spawn sub-agent process: ${launched.error}`);
+	const launched = await launch(run.directory, run.spec);
+	if (!launched.ok) {
+		await leave(run, { kind: "spawn", message: launched.error });
+		return err(`Failed to spawn sub-agent process: ${launched.error}`);
+	}
 	const { control } = launched.value;
 	launched.value.unref();
 	const admitted = admit(control);
@@ -51,17 +56,20 @@ export async function execute(
 	onState: (state: RunState) => void,
 	launch: Launcher = launchProcess,
 ): Promise<RunState> {
-	const fail = (failure: Failure) => {
-		const result = resultWithout(run.spec.runId, initialState, failure, Date.now());
-		const state = reduce(initialState, { type: "ended", result });
+	const fail = async (failure: Failure) => {
+		const state = reduce(initialState, { type: "ended", result: await leave(run, failure) });
 		onState(state);
 		return state;
 	};
-	if (signal.aborted) return fail(ABORTED);
+	if (signal.aborted) return await fail(ABORTED);
 	const launched = await launch(run.directory, run.spec);
-	if (!launched.ok) return fail({ kind: "spawn", message: launched.error });
+	if (!launched.ok) return await fail({ kind: "spawn", message: launched.error });
 	return await attend(launched.value, run, signal, onState);
 }
+
+/** A run that never had a supervisor has a result all the same. */
+const leave = ({ spec, directory }: PreparedRun, failure: Failure): Promise<RunResult> =>
+	leaveResult(directory, resultWithout(spec.runId, initialState, failure, Date.now()));
 
 async function attend(
 	launched: Launched,
@@ -82,7 +90,7 @@ async function attend(
 	}
 	try {
 		const fate = (): Failure => (signal.aborted ? ABORTED : { kind: "lost" });
-		const state = await watch({ runId: spec.runId, directory }, control, onState, NEVER, fate);
+		const state = await watch({ runId: spec.runId, directory, socket: spec.socket }, control, onState, NEVER, fate);
 		await launched.gone(GONE_MS);
 		return state;
 	} finally {

@@ -1,6 +1,6 @@
 import { NODE_FLAGS, scriptPath } from "../child/scripts.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { type Launcher, launchProcess } from "./launch-process.ts";
+import type { Launcher } from "./launch-process.ts";
 import { openPane, tmuxMissing } from "./tmux-pane.ts";
 
 export interface PaneOptions {
@@ -14,15 +14,15 @@ export interface PaneOptions {
 }
 
 /**
- * Starts supervisors as ever, each with a pane of tmux that shows its run. The pane is a window onto the run and no more:
- * whoever closes it, or tmux, or detaches, changes nothing.
+ * Gives supervisors, however they are launched, a pane of tmux each that shows their run. The pane is a window onto the run
+ * and no more: whoever closes it, or tmux, or detaches, changes nothing.
  */
-export async function createTmuxLauncher(options: PaneOptions): Promise<Result<Launcher>> {
+export async function createPanes(options: PaneOptions): Promise<Result<(launch: Launcher) => Launcher>> {
 	const { environment, atEnd } = options;
 	const missing = await tmuxMissing(environment);
 	if (missing !== undefined) return err(missing);
-	return ok(async (directory, spec) => {
-		const launched = await launchProcess(directory, spec);
+	return ok((launch) => async (directory, spec) => {
+		const launched = await launch(directory, spec);
 		if (!launched.ok) return launched;
 		// Before the supervisor is given its task: the run cannot be over before its pane is ready to show that.
 		const command = [process.execPath, ...NODE_FLAGS, scriptPath("pane"), directory];

@@ -5,6 +5,7 @@ import type { RunEvent } from "../domain/event.ts";
 import { FILES } from "../domain/run-files.ts";
 import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
 import { type ControlClient, connectControl, provesAbsence } from "./control-client.ts";
+import { leaveResult } from "./fallback-result.ts";
 import { follow, openTrail, readRun } from "./follow.ts";
 
 /** A run that was started, by whomever. */
@@ -20,7 +21,7 @@ export interface StartedRun {
  * as it is.
  */
 export async function watch(
-	run: Pick<StartedRun, "runId" | "directory">,
+	run: StartedRun,
 	control: ControlClient,
 	onState: (state: RunState) => void,
 	detach: AbortSignal,
@@ -42,8 +43,9 @@ export async function watch(
 		detach.removeEventListener("abort", leave);
 	}
 	if (state.phase.kind === "done" || detach.aborted) return state;
-	await stopOrphans(run.runId, piPid, ORPHAN_GRACE_MS);
-	apply({ type: "ended", result: resultWithout(run.runId, state, fate(), Date.now()) });
+	await stopOrphans(run.runId, piPid, ORPHAN_GRACE_MS, run.socket);
+	const result = await leaveResult(run.directory, resultWithout(run.runId, state, fate(), Date.now()));
+	apply({ type: "ended", result });
 	return state;
 }
 
@@ -60,8 +62,9 @@ export async function findRun(run: StartedRun): Promise<Found> {
 	const state = (await readRun(run.directory)) ?? initialState;
 	if (state.phase.kind === "done") return { kind: "over", result: state.phase.result };
 	if (!provesAbsence(control.error)) return { kind: "unknown" };
-	await stopOrphans(run.runId, undefined, ORPHAN_GRACE_MS);
-	return { kind: "over", result: resultWithout(run.runId, state, { kind: "lost" }, Date.now()) };
+	await stopOrphans(run.runId, undefined, ORPHAN_GRACE_MS, run.socket);
+	const lost = resultWithout(run.runId, state, { kind: "lost" }, Date.now());
+	return { kind: "over", result: await leaveResult(run.directory, lost) };
 }
 
 /** Whether what somebody wrote down of a run can be ours: nothing else is ever read or connected to. */

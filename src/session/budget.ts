@@ -2,6 +2,7 @@
 export interface Budget {
 	/** Takes so many runs, or says why not. */
 	claim(count: number, max: number): string | undefined;
+	left(max: number): number;
 	/** For a session that has started so many before. */
 	reset(used: number): void;
 }
@@ -16,6 +17,7 @@ export function createBudget(): Budget {
 			used += count;
 			return undefined;
 		},
+		left: (max) => Math.max(0, max - used),
 		reset(before) {
 			used = before;
 		},

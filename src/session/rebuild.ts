@@ -45,6 +45,14 @@ export function interruptedNotice(
 	};
 }
 
+/** Runs that broke off with a session, and where they are. */
+export const interruptedRuns = (store: SessionStore): { readonly runId: string; readonly directory: string }[] =>
+	store.records.flatMap(({ runId, directory, progress }) =>
+		directory !== undefined && progress.kind === "ended" && progress.errorMessage === INTERRUPTED
+			? [{ runId, directory }]
+			: [],
+	);
+
 /** Every run that a session has an entry of, on whichever branch. */
 export function namedRuns(entries: readonly SessionEntry[]): ReadonlySet<string> {
 	return new Set(

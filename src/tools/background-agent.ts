@@ -8,19 +8,19 @@ import { presetRequest } from "../plan/preset.ts";
 import { countsText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { start } from "../run/execute.ts";
-import { type Call, callOf, planRows, prepareRun } from "./call.ts";
+import { type Call, callOf, planRows, prepareRow } from "./call.ts";
 import type { Host } from "./host.ts";
-import { askedModel, MODEL_LEVEL, modelSchema, respellModels } from "./model-parameter.ts";
+import { askedModel, MODEL_FIELDS, modelSchema, respellModels } from "./model-parameter.ts";
 
 function backgroundParameters(models: readonly AvailableModel[]) {
 	return Type.Object({
 		preset: Type.String(),
 		model: modelSchema(models),
-		cwd: Type.Optional(Type.String({ description: "Absolute path" })),
-		task: Type.String({ description: "All it needs to know" }),
+		cwd: Type.Optional(Type.String({ description: "Absolute" })),
+		task: Type.String(),
 	});
 }
-const FIELDS: readonly string[] = ["preset", "model", "cwd", "task", MODEL_LEVEL];
+const FIELDS: readonly string[] = ["preset", "model", "cwd", "task", ...MODEL_FIELDS];
 const ABORTED = "The call was aborted before the agent was started";
 type BackgroundParameters = Static<ReturnType<typeof backgroundParameters>>;
 
@@ -38,7 +38,7 @@ export function backgroundTool(
 		name: "background_agent",
 		label: "Background agent",
 		description:
-			"Start a sub-agent of a named preset and go on without waiting: it outlives this turn. Its end is announced; read its answer with background_agent_status.",
+			"Start a named sub-agent and go on: it outlives this turn, and knows only the task. Its end is announced; background_agent_status has its answer.",
 		parameters: backgroundParameters(models),
 		prepareArguments: (args) => respellModels<BackgroundParameters>(models, args),
 		async execute(callId, parameters, signal, _onUpdate, context) {
@@ -82,13 +82,18 @@ async function launch(parameters: BackgroundParameters, call: Call): Promise<Res
 	if (!row.plan.ok) return row.plan;
 	const over = host.sessionSignal();
 	const isAborted = () => signal?.aborted === true || over.aborted;
-	if (isAborted()) return err(ABORTED);
-	const prepared = prepareRun(row.plan.value, host, parent);
+	if (isAborted()) {
+		void row.parked?.drop();
+		return err(ABORTED);
+	}
+	const prepared = prepareRow(row, host, parent);
 	if (!prepared.ok) return prepared;
-	const { spec, directory } = prepared.value;
+	const { spec, directory } = prepared.value.run;
 	const run = runOf(spec, directory, context.sessionManager.getSessionId());
-	const started = await start(prepared.value, (control) =>
-		isAborted() ? err(ABORTED) : host.background.add(run, control),
+	const started = await start(
+		prepared.value.run,
+		(control) => (isAborted() ? err(ABORTED) : host.background.add(run, control)),
+		prepared.value.launch,
 	);
 	return started.ok ? ok(run) : started;
 }

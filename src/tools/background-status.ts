@@ -10,8 +10,8 @@ import { unknownRun } from "../session/background.ts";
 import { type Host, settingsOf } from "./host.ts";
 
 const parameters = Type.Object({
-	runId: Type.Optional(Type.String({ description: "One run; without it, those that are running" })),
-	includeCompleted: Type.Optional(Type.Boolean({ description: "Also those that have ended" })),
+	runId: Type.Optional(Type.String({ description: "Default: all that run" })),
+	includeCompleted: Type.Optional(Type.Boolean()),
 });
 
 export interface StatusDetails {
@@ -24,7 +24,7 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 	return {
 		name: "background_agent_status",
 		label: "Background agents",
-		description: "How background agents are doing; for one that has ended, its answer.",
+		description: "State of background agents; the answer of one that has ended.",
 		parameters,
 		async execute(_callId, { runId, includeCompleted }, _signal, _onUpdate, context) {
 			const { registry, background } = host;

@@ -6,8 +6,10 @@ import { scriptPath } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
 import type { RunRecord } from "../domain/record.ts";
 import { ok, type Result } from "../domain/result.ts";
+import type { RunIds } from "../domain/spec.ts";
 import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
+import { createRunId } from "../plan/ids.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { audienceOf } from "../present/audience.ts";
@@ -17,15 +19,19 @@ import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from ".
 import { createRunDirectory } from "../records/run-directory.ts";
 import { execute, type PreparedRun } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
-import { createTmuxLauncher } from "../run/launch-tmux.ts";
+import { createPanes } from "../run/launch-tmux.ts";
 import { progressOf } from "../session/keep.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
+import { launchKey, type ParkedRun, underIdsOf } from "./parked-run.ts";
+import { createQueue } from "./queue.ts";
 import { createThrottle } from "./throttle.ts";
 
 /** A task on its way through a call of any tool that waits for its children. */
 export interface Row {
-	readonly request: RunRequest;
-	readonly plan: Result<PlannedRun>;
+	request: RunRequest;
+	plan: Result<PlannedRun>;
+	/** Where its child has been started already. */
+	parked: ParkedRun | undefined;
 	state: RunState;
 }
 
@@ -58,7 +64,7 @@ export function callOf(
 }
 
 /** Too many runs, or a definition that contradicts itself, refuse the whole call; any other mistake its own task. */
-export async function planRows(requests: readonly RunRequest[], { host, context, parent }: Call): Promise<Row[]> {
+export async function planRows(requests: readonly RunRequest[], { id, host, context, parent }: Call): Promise<Row[]> {
 	const surroundings = surroundingsOf(host, context);
 	for (const { word, definition } of requests) {
 		const contradiction = contradictionAmong(surroundings.catalog, word, [definition]);
@@ -69,13 +75,29 @@ export async function planRows(requests: readonly RunRequest[], { host, context,
 		requests.map(async (request) => {
 			const plan = await planRun(request, parent, surroundings, extension);
 			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
-			return { request, plan, state };
+			return { request, plan, parked: undefined, state };
 		}),
 	);
 	const planned = rows.filter(({ plan }) => plan.ok).length;
 	const refusal = host.budget.claim(planned, parent.settings.maxRunsPerSession);
 	if (refusal !== undefined) throw new Error(refusal);
+	for (const row of rows) takeHeadStart(row, host, parent);
+	host.headStart.callBegun(id);
 	return rows;
+}
+
+/** The run takes over a child that was started while the call was written, and with it the ids which that has. */
+function takeHeadStart(row: Row, { headStart }: Host, parent: Parent): void {
+	const { request, plan } = row;
+	row.parked = plan.ok ? headStart.take(request, launchKey(request, plan.value)) : undefined;
+	if (!row.parked) return;
+	const { ids } = row.parked;
+	rename(row, request.naming === "free" ? ids : { ...ids, sessionId: request.sessionId }, parent);
+}
+
+function rename(row: Row, ids: RunIds, parent: Parent): void {
+	row.request = { ...row.request, ...ids };
+	if (row.plan.ok) row.plan = ok(underIdsOf(ids, row.plan.value, parent));
 }
 
 /** Runs all tasks, as many at a time as the settings allow, and tells how they get on. Never throws. */
@@ -86,16 +108,22 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		() => onUpdate?.(updateOf(rows, parent)),
 		context.mode === "tui" ? "clock" : "no clock",
 	);
+	const queue = createQueue(rows, parent);
 	const change = (row: Row, state: RunState) => {
 		row.state = state;
+		if (state.messageCount > 0) queue.atWork(row);
 		updates.request();
 	};
 	updates.request();
 	try {
 		const inTurn = pLimit(parent.settings.maxConcurrency);
-		await inTurn.map(rows, (row) => runRow(row, call, stop, change));
+		await inTurn.map(rows, (row) => {
+			queue.begun(row);
+			return runRow(row, call, stop, change);
+		});
 	} finally {
 		updates.dispose();
+		await Promise.all(rows.map(({ parked }) => parked?.drop()));
 	}
 	if (rows.every(({ state }) => delegateStatusOf(state) === "error")) host.failedCalls.add(call.id);
 }
@@ -113,28 +141,54 @@ async function runRow(
 	};
 	const refuse = (failure: Failure) => end(refused(row.request.runId, failure), undefined);
 	if (!row.plan.ok) return end(row.state, undefined);
-	const launcher = await launcherFor(row.request, host, parent);
-	if (!launcher.ok) return refuse({ kind: "rejected", message: launcher.error });
+	const shownIn = await paneOf(row.request, host, parent);
+	if (!shownIn.ok) return refuse({ kind: "rejected", message: shownIn.error });
 	if (stop.aborted) return refuse({ kind: "stopped", cause: { kind: "aborted", by: "caller" } });
-	const prepared = prepareRun(row.plan.value, host, parent);
+	const prepared = prepareRow(row, host, parent);
 	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });
-	const { directory } = prepared.value;
-	host.keep(recordOf(row, directory));
-	end(await execute(prepared.value, stop, (state) => change(row, state), launcher.value), directory);
+	const { run, launch } = prepared.value;
+	host.keep(recordOf(row, run.directory));
+	end(await execute(run, stop, (state) => change(row, state), shownIn.value(launch)), run.directory);
 }
 
 /** Panes are for `subagent` alone. */
-async function launcherFor({ family }: RunRequest, host: Host, { settings }: Parent): Promise<Result<Launcher>> {
-	if (settings.runner !== "tmux" || family === "delegate") return ok(launchProcess);
+async function paneOf(
+	{ family }: RunRequest,
+	host: Host,
+	{ settings }: Parent,
+): Promise<Result<(launch: Launcher) => Launcher>> {
+	if (settings.runner !== "tmux" || family === "delegate") return ok((launch) => launch);
 	const atEnd = settings.keepPanes ? "keep" : "close";
-	return await createTmuxLauncher({ titleOf: paneTitle, atEnd, environment: process.env, warn: host.warn });
+	return await createPanes({ titleOf: paneTitle, atEnd, environment: process.env, warn: host.warn });
+}
+
+/** The row's run, parked or not, and how it is launched. */
+export function prepareRow(
+	row: Row,
+	host: Host,
+	parent: Parent,
+): Result<{ readonly run: PreparedRun; readonly launch: Launcher }> {
+	const { parked, plan } = row;
+	if (!plan.ok) return plan;
+	row.parked = undefined;
+	const begun = parked?.isAlive() ? parked.begin(plan.value) : undefined;
+	if (parked && begun?.ok) return ok({ run: begun.value, launch: parked.launch });
+	if (parked) {
+		// Whatever is still clearing away that one goes by its id.
+		const runId = createRunId(new Date());
+		const { runId: before, sessionId } = row.request;
+		rename(row, { runId, sessionId: sessionId === before ? runId : sessionId }, parent);
+		void parked.drop();
+	}
+	const run = row.plan.ok ? prepareRun(row.plan.value, host, parent) : row.plan;
+	return run.ok ? ok({ run: run.value, launch: launchProcess }) : run;
 }
 
 const refused = (runId: string, failure: Failure): RunState =>
 	reduce(initialState, { type: "ended", result: resultWithout(runId, initialState, failure, Date.now()) });
 
 /** Makes the run's directory; where it is not in the project, the person is told once. */
-export function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Parent): Result<PreparedRun> {
+function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Parent): Result<PreparedRun> {
 	const made = createRunDirectory(spec, parent.cwd, agentDirectory(), files);
 	if (!made.ok) return made;
 	const { path: directory, spec: placed, warning } = made.value;

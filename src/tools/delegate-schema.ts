@@ -7,17 +7,21 @@ export const MAX_TASKS = 16;
 export const MAX_TIMEOUT_SECONDS = 86_400;
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
-const path = Type.String();
-const lines = Type.Integer({ minimum: 1 });
+const lines = Type.Optional(Type.Integer({ minimum: 1 }));
+/** A misspelled `tail` must not mean the whole file. */
+const CLOSED = { additionalProperties: false };
 
-/** Every character here is sent with every request of every session: nothing is said twice. */
+/**
+ * Every character here is sent with every request of every session: nothing is said twice, nor what a name says. What
+ * decides how a child is started comes before the long texts, because a model writes the fields in this order.
+ */
 export const delegateParameters = Type.Object({
+	profile: Type.Optional(Type.String({ description: "Default for all tasks" })),
 	tasks: Type.Array(
 		Type.Object({
-			name: Type.String({ description: "Short label" }),
-			profile: Type.Optional(Type.String({ description: "Overrides the default profile" })),
-			cwd: Type.Optional(Type.String({ description: "Absolute path" })),
-			prompt: Type.String({ minLength: 1, description: "All it needs to know: it sees nothing of this conversation" }),
+			name: Type.String(),
+			profile: Type.Optional(Type.String()),
+			cwd: Type.Optional(Type.String({ description: "Absolute" })),
 			timeout: Type.Optional(
 				Type.Number({ minimum: 1, maximum: MAX_TIMEOUT_SECONDS, description: "Seconds, default 600" }),
 			),
@@ -25,22 +29,16 @@ export const delegateParameters = Type.Object({
 			files: Type.Optional(
 				Type.Array(
 					Type.Union([
-						path,
-						Type.Object({ path, head: lines }),
-						Type.Object({ path, tail: lines }),
-						// Closed: an open one would let through what the two before it have refused, such as `head: 0`.
-						Type.Object(
-							{ path, start: Type.Optional(lines), end: Type.Optional(lines) },
-							{ additionalProperties: false },
-						),
+						Type.String(),
+						Type.Object({ path: Type.String(), start: lines, end: lines, head: lines, tail: lines }, CLOSED),
 					]),
 					{ description: "Put before the prompt" },
 				),
 			),
+			prompt: Type.String({ minLength: 1, description: "All it needs to know: it sees nothing of this conversation" }),
 		}),
 		{ minItems: 1, maxItems: MAX_TASKS },
 	),
-	profile: Type.Optional(Type.String({ description: "Default for all tasks" })),
 });
 export type DelegateParameters = Static<typeof delegateParameters>;
 type TaskParameters = DelegateParameters["tasks"][number];
@@ -69,6 +67,7 @@ export function parseTasks(parameters: DelegateParameters): AskedTask[] {
 			timeoutSeconds: task.timeout,
 			defaultTimeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
 			session: { kind: "none" },
+			naming: task.resume === undefined ? "free" : "fixed",
 			contract: { kind: "last-text" },
 			sharedSession: undefined,
 			lifetime: "foreground",
@@ -78,9 +77,9 @@ export function parseTasks(parameters: DelegateParameters): AskedTask[] {
 
 function parseFile(file: NonNullable<TaskParameters["files"]>[number]): FileRequest {
 	if (typeof file === "string") return { kind: "all", path: file };
-	if ("head" in file && file.head !== undefined) return { kind: "head", path: file.path, lines: file.head };
-	if ("tail" in file && file.tail !== undefined) return { kind: "tail", path: file.path, lines: file.tail };
-	const { start, end } = file as { start?: number; end?: number };
-	if (start === undefined && end === undefined) return { kind: "all", path: file.path };
-	return { kind: "range", path: file.path, start: start ?? 1, end: end ?? Number.POSITIVE_INFINITY };
+	const { path, head, tail, start, end } = file;
+	if (head !== undefined) return { kind: "head", path, lines: head };
+	if (tail !== undefined) return { kind: "tail", path, lines: tail };
+	if (start === undefined && end === undefined) return { kind: "all", path };
+	return { kind: "range", path, start: start ?? 1, end: end ?? Number.POSITIVE_INFINITY };
 }

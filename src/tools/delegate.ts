@@ -14,7 +14,7 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 		name: "delegate_to_subagents",
 		label: "Delegate to sub-agents",
 		description:
-			"Run tasks in parallel, each by a sub-agent: a separate agent with its own context and tools. Returns one status line per task with its session id; read the answers with get_subagent_output.",
+			"Run tasks in parallel, each by a sub-agent. Returns a status line with a session id per task; get_subagent_output has the answers.",
 		parameters: delegateParameters,
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);

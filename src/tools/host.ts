@@ -6,6 +6,7 @@ import type { Catalog, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
 import type { Invocation } from "../domain/spec.ts";
 import type { Surroundings } from "../plan/agent.ts";
+import type { AvailableModel } from "../plan/model.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { Registry } from "../records/registry.ts";
 import type { SessionStore } from "../records/session-store.ts";
@@ -13,6 +14,7 @@ import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { Keep } from "../session/keep.ts";
 import { loadSettings, readSetting, type Settings } from "../settings.ts";
+import type { HeadStart } from "./head-start.ts";
 
 /** What a tool needs of the session it is called in, and of this process. */
 export interface Host {
@@ -31,6 +33,7 @@ export interface Host {
 	readonly registry: Registry;
 	readonly background: Background;
 	readonly budget: Budget;
+	readonly headStart: HeadStart;
 	/** Aborted when the session ends. */
 	sessionSignal(): AbortSignal;
 	/** Told to the person once per session. */
@@ -47,26 +50,31 @@ export function piCommand(argv: readonly string[], execPath: string): Invocation
 }
 
 /** The session as planning sees it: read when a call begins. */
-export function parentOf(host: Host, context: ExtensionContext): Parent {
+export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: ExtensionContext): Parent {
 	const { cwd, model } = context;
 	const trust = trustContextOf(context);
 	return {
 		cwd,
 		pi: host.command,
 		model: model && { provider: model.provider, id: model.id, thinking: host.pi.getThinkingLevel() },
+		dialect: model?.api,
 		trust: trustOf(cwd, trust),
 		socketOf: socketPathOf,
 		settings: settingsOf(host, context, trust),
 	};
 }
 
-export function settingsOf(host: Host, context: ExtensionContext, trust = trustContextOf(context)): Settings {
+export function settingsOf(
+	host: Pick<Host, "warn">,
+	context: ExtensionContext,
+	trust = trustContextOf(context),
+): Settings {
 	const { settings, warnings } = loadSettings(agentDirectory(), trust);
 	for (const warning of warnings) host.warn(warning);
 	return settings;
 }
 
-const trustContextOf = (context: ExtensionContext): TrustContext => ({
+export const trustContextOf = (context: ExtensionContext): TrustContext => ({
 	cwd: context.cwd,
 	agentDirectory: getAgentDir(),
 	isProjectTrusted: context.isProjectTrusted(),
@@ -78,7 +86,7 @@ export const catalogOf = ({ library }: Pick<Host, "library">, context: Extension
 	library.load({ agentDirectory: agentDirectory(), trust: trustContextOf(context) });
 
 /** What definitions are made of in this session: read when a call begins, and asked of pi only where it matters. */
-export function surroundingsOf(host: Host, context: ExtensionContext): Surroundings {
+export function surroundingsOf(host: Pick<Host, "pi" | "library">, context: ExtensionContext): Surroundings {
 	const { pi } = host;
 	return {
 		catalog: catalogOf(host, context),
@@ -90,11 +98,15 @@ export function surroundingsOf(host: Host, context: ExtensionContext): Surroundi
 				.map(({ name, sourceInfo }) => ({ name: name.replace(/^skill:/, ""), path: sourceInfo.path })),
 		),
 		models(which) {
-			if (which === "all") return context.modelRegistry.getAll();
-			const scoped = context.scopedModels.map(({ model }) => model);
-			return scoped.length > 0 ? scoped : context.modelRegistry.getAvailable();
+			return which === "all" ? context.modelRegistry.getAll() : usableModels(context);
 		},
 	};
+}
+
+/** Those that the session is limited to, else all that there is a key for. */
+export function usableModels({ scopedModels, modelRegistry }: ExtensionContext): readonly AvailableModel[] {
+	const scoped = scopedModels.map(({ model }) => model);
+	return scoped.length > 0 ? scoped : modelRegistry.getAvailable();
 }
 
 function once<T>(make: () => T): () => T {

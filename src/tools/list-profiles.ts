@@ -16,7 +16,7 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 	return {
 		name: "list_subagent_profiles",
 		label: "Sub-agent profiles",
-		description: "The profiles that sub-agents can be given.",
+		description: "Names for profile, preset and agent.",
 		parameters,
 		async execute(_callId, _parameters, _signal, _onUpdate, context) {
 			const catalog = catalogOf(host, context);

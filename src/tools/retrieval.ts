@@ -2,13 +2,17 @@ import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { recordOfBackground } from "../domain/background.ts";
 import { hasBegun, type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
+import { linesOf } from "../present/answer-lines.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderTruncatedText } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { tellRun } from "../session/told-runs.ts";
 import { type Host, settingsOf } from "./host.ts";
 
-const parameters = Type.Object({ sessionId: Type.String() });
+const sessionId = Type.String();
+const lines = Type.Optional(Type.Integer({ minimum: 1 }));
+const outputParameters = Type.Object({ sessionId, offset: lines, limit: lines });
+const sessionParameters = Type.Object({ sessionId });
 
 interface OutputDetails {
 	readonly sessionId: string;
@@ -25,18 +29,18 @@ interface SessionDetails extends OutputDetails {
 	readonly model: string | undefined;
 }
 
-/** The last text of the latest run. */
-export function outputTool(host: Host): ToolDefinition<typeof parameters, OutputDetails> {
+/** The last text of the latest run: all of it, or some lines. */
+export function outputTool(host: Host): ToolDefinition<typeof outputParameters, OutputDetails> {
 	return {
 		name: "get_subagent_output",
 		label: "Sub-agent output",
-		description: "The final answer of a sub-agent session.",
-		parameters,
-		async execute(_callId, { sessionId }, _signal, _onUpdate, context) {
+		description: "A sub-agent's answer, or lines of it.",
+		parameters: outputParameters,
+		async execute(_callId, { sessionId, offset, limit }, _signal, _onUpdate, context) {
 			const { runs, latest } = find(host, sessionId);
 			const { lastText } = await tellRun(latest);
 			return {
-				content: [{ type: "text", text: lastText.trim() === "" ? "(no text output from sub-agent)" : lastText }],
+				content: [{ type: "text", text: outputText(lastText, offset, limit) }],
 				details: {
 					sessionId,
 					status: statusOf(latest),
@@ -52,12 +56,12 @@ export function outputTool(host: Host): ToolDefinition<typeof parameters, Output
 }
 
 /** Everything that was said and done in all runs. */
-export function sessionTool(host: Host): ToolDefinition<typeof parameters, SessionDetails> {
+export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters, SessionDetails> {
 	return {
 		name: "get_subagent_session",
 		label: "Sub-agent session",
-		description: "The whole transcript of a sub-agent session, with tool calls and results.",
-		parameters,
+		description: "A sub-agent's whole transcript.",
+		parameters: sessionParameters,
 		async execute(_callId, { sessionId }, _signal, _onUpdate, context) {
 			const { runs, latest } = find(host, sessionId);
 			const told = await Promise.all(runs.map(tellRun));
@@ -81,6 +85,11 @@ export function sessionTool(host: Host): ToolDefinition<typeof parameters, Sessi
 	};
 }
 
+function outputText(whole: string, offset: number | undefined, limit: number | undefined): string {
+	if (whole.trim() === "") return "(no text output from sub-agent)";
+	return offset === undefined && limit === undefined ? whole : linesOf(whole, offset ?? 1, limit);
+}
+
 /** Whose session it is; while the arguments are still coming there may be none. */
 function subjectOf({ store, registry }: Host, sessionId: string | undefined): string {
 	if (sessionId === undefined) return "";
@@ -97,7 +106,7 @@ function find(host: Host, sessionId: string): { readonly runs: readonly RunRecor
 	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);
 }
 
-type Rendered = Parameters<NonNullable<ToolDefinition<typeof parameters, OutputDetails>["renderResult"]>>;
+type Rendered = Parameters<NonNullable<ToolDefinition<typeof sessionParameters, OutputDetails>["renderResult"]>>;
 
 function renderText(result: Rendered[0], expanded: boolean, theme: Rendered[2]) {
 	const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");

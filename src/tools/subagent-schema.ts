@@ -6,34 +6,33 @@ import type { Parent } from "../plan/parent.ts";
 import { presetRequest } from "../plan/preset.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { MAX_TASKS } from "./delegate-schema.ts";
-import { askedModel, MODEL_LEVEL, modelSchema } from "./model-parameter.ts";
+import { askedModel, MODEL_ASKED, MODEL_FIELDS, MODEL_LEVEL, modelSchema } from "./model-parameter.ts";
 
 const FORMS =
 	"Valid forms: {preset, task, model?, cwd?}, {agent, task, sessionId?, model?, cwd?} or {tasks: [one of these, …]}";
-const ONE_FIELDS: readonly string[] = ["preset", "agent", "task", "sessionId", "model", "cwd", MODEL_LEVEL];
+const ONE_FIELDS: readonly string[] = ["preset", "agent", "task", "sessionId", "model", "cwd", ...MODEL_FIELDS];
 
 const DESCRIPTIONS = {
-	agent: { description: "Instead of a preset: one that remembers its session" },
+	agent: { description: "Instead of preset: one with a session" },
 	sessionId: { description: "Go on with an agent's session" },
-	cwd: { description: "Absolute path" },
-	task: { description: "All it needs to know" },
+	cwd: { description: "Absolute" },
 };
 type Descriptions = { readonly [K in keyof typeof DESCRIPTIONS]?: { readonly description: string } };
 
 /** The parameters of `subagent`, explained once. What they leave open is refused when a call is parsed. */
 export function subagentParameters(models: readonly AvailableModel[]) {
-	const one = ({ agent, sessionId, cwd, task }: Descriptions) => ({
+	const one = ({ agent, sessionId, cwd }: Descriptions) => ({
 		preset: Type.Optional(Type.String()),
 		agent: Type.Optional(Type.String(agent)),
 		sessionId: Type.Optional(Type.String(sessionId)),
 		model: modelSchema(models),
 		cwd: Type.Optional(Type.String(cwd)),
-		task: Type.Optional(Type.String(task)),
+		task: Type.Optional(Type.String()),
 	});
 	const tasks = Type.Array(Type.Object(one({})), {
 		minItems: 1,
 		maxItems: MAX_TASKS,
-		description: "Instead, to run several in parallel",
+		description: "Instead, several in parallel",
 	});
 	return Type.Object({ ...one(DESCRIPTIONS), tasks: Type.Optional(tasks) });
 }
@@ -51,7 +50,9 @@ export function parseSubagent(parameters: SubagentParameters, parent: Parent): R
 	if (tasks === undefined) return asCall("single", [one], parent);
 	const unknown = unknownFields(one);
 	if (unknown !== undefined) return err(`${unknown}. ${FORMS}`);
-	const beside = Object.keys(one).filter((key) => key !== MODEL_LEVEL);
+	const beside = Object.keys(one).flatMap((key) =>
+		key === MODEL_LEVEL ? [] : key === MODEL_ASKED ? ["model"] : [key],
+	);
 	if (beside.length > 0) return err(`With tasks, ${beside.join(", ")} must stand in each of them. ${FORMS}`);
 	return asCall("parallel", tasks, parent);
 }

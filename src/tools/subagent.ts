@@ -30,7 +30,7 @@ export function subagentTool(
 	return {
 		name: "subagent",
 		label: "Sub-agent",
-		description: "Have a task done by a named sub-agent, and get its answer.",
+		description: "Have a named sub-agent do a task, and get its answer. It knows only the task.",
 		parameters: subagentParameters(models),
 		prepareArguments: (args) => respellModels<SubagentParameters>(models, args),
 		async execute(callId, parameters, signal, onUpdate, context) {

@@ -73,7 +73,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		return { ...run, child, ask };
 	};
 
-	test("X23: a second run is refused and told of the first; after that has ended, the next gets it", async () => {
+	test("X23, F54: a second run is refused and told of the first; after that has ended, the next gets it", async () => {
 		const file = sessionFile();
 		const [first, second] = [await alive(), await alive()];
 		const held = await lockSession(file, first);

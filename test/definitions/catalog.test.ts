@@ -74,7 +74,7 @@ describe("X3: where definitions are found", () => {
 		);
 	});
 
-	test("B15 A141: a project's definition takes the place of the global one of its kind, and says so", () => {
+	test("B15 A141 S02: a project's definition takes the place of the global one of its kind, and says so", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x", "model: global"));
 		yard.write("project/.pi/agent-profiles/other-name.md", markdown("x", "model: project"));
 		yard.write("agent/agent-profiles/y.md", markdown("y"));
@@ -115,11 +115,15 @@ describe("X3: where definitions are found", () => {
 		yard.write("agent/subagents/runs/b.md", markdown("b"));
 		yard.write("agent/subagents/.hidden.md", markdown("c"));
 		yard.write("agent/subagents/notes.md", "# only notes");
+		yard.write("agent/subagents/README.md", "# what this is for");
 		yard.write("project/.pi/agents/d.md", markdown("d"));
 		mkdirSync(join(yard.agentDirectory, "subagents", "dir.md"));
 		const catalog = yard.load();
 		assert.deepEqual(callable(catalog, "profile"), []);
-		assert.deepEqual(problems(catalog), ["~/agent/subagents/dir.md: is not a file"]);
+		assert.deepEqual(problems(catalog), [
+			"~/agent/subagents/dir.md: is not a file",
+			'~/agent/subagents/notes.md: has no frontmatter, so it is no definition: begin it with lines such as "---", "name: scout" and "---"',
+		]);
 	});
 
 	test("W30: prompt templates of pi are left alone, also broken ones", () => {
@@ -203,7 +207,7 @@ describe("what cannot be used", () => {
 		assert.equal(contradictionAmong(catalog, "profile", ["y", "nobody", undefined]), undefined);
 	});
 
-	test("a literal key that others can read is told, a reference or a private file is not", () => {
+	test("S16: a literal key that others can read is told, a reference or a private file is not", () => {
 		yard.write("agent/agent-profiles/open.md", markdown("open", "apiKey: sk-open-123456"), 0o644);
 		yard.write("agent/agent-profiles/closed.md", markdown("closed", "apiKey: sk-closed-123456"), 0o600);
 		yard.write("agent/agent-profiles/ref.md", markdown("ref", "apiKey: $SOME_KEY"), 0o644);
@@ -222,7 +226,7 @@ describe("X29: links", () => {
 		yard.write("outside/x.md", markdown("x"));
 	});
 
-	test("in a project no file may be a link that leaves it", () => {
+	test("S26: in a project no file may be a link that leaves it", () => {
 		mkdirSync(join(yard.project, ".pi", "agent-profiles"), { recursive: true });
 		symlinkSync(join(yard.root, "outside", "x.md"), join(yard.project, ".pi/agent-profiles/x.md"));
 		yard.write("project/definitions/y.md", markdown("y"));
@@ -247,7 +251,7 @@ describe("X29: links", () => {
 		]);
 	});
 
-	test("the global ones are followed, and a link that leads in a circle or nowhere is a diagnostic", () => {
+	test("S26: the global ones are followed, and a link that leads in a circle or nowhere is a diagnostic", () => {
 		mkdirSync(join(yard.agentDirectory, "agent-profiles"));
 		symlinkSync(join(yard.root, "outside", "x.md"), join(yard.agentDirectory, "agent-profiles/x.md"));
 		symlinkSync("loop.md", join(yard.agentDirectory, "agent-profiles/loop.md"));
@@ -265,7 +269,7 @@ describe("X29: links", () => {
 });
 
 describe("X12: trust is decided for the directory that holds the definition", () => {
-	test("case 1: pi refused the project's resources, so its definitions are ignored, and a notice says so", () => {
+	test("S02 case 1: pi refused the project's resources, so its definitions are ignored, and a notice says so", () => {
 		yard.write("project/.pi/settings.json", "{}");
 		yard.write("project/.pi/agent-profiles/x.md", markdown("x"));
 		yard.write("agent/agent-profiles/x.md", markdown("x", "model: global"));
@@ -288,6 +292,22 @@ describe("X12: trust is decided for the directory that holds the definition", ()
 		}
 	});
 
+	test("X24: whoever asks for an ignored definition is told why there is none, and how to have it", () => {
+		yard.write("project/.pi/settings.json", "{}");
+		yard.write("project/.pi/subagents/x.md", markdown("x"));
+		yard.write("agent/subagents/y.md", markdown("y"));
+		const catalog = yard.load({ isProjectTrusted: false });
+		assert.equal(
+			failure(catalog, "preset", "x"),
+			'Unknown preset: "x". Available presets: y. The project has one of this name, which is ignored, because the project is not trusted (trust it with /trust, or start pi with --approve)',
+		);
+		assert.equal(failure(catalog, "preset", "z"), 'Unknown preset: "z". Available presets: y');
+		assert.equal(
+			failure(yard.load({ flag: "approve" }), "preset", "z"),
+			'Unknown preset: "z". Available presets: x, y',
+		);
+	});
+
 	test("case 2: somebody said yes", () => {
 		yard.write("project/.pi/agent-profiles/x.md", markdown("x", "extraArgs: --verbose"));
 		const trustIn = (context: Parameters<LibraryYard["load"]>[0]) =>
@@ -299,12 +319,12 @@ describe("X12: trust is decided for the directory that holds the definition", ()
 		assert.equal(trustIn({}), "trusted");
 	});
 
-	test("case 3: there was nothing to ask about: the definition counts, and knows that nobody decided", () => {
+	test("S01 case 3: there was nothing to ask about: the definition counts, and knows that nobody decided", () => {
 		yard.write("project/.pi/agent-profiles/x.md", markdown("x"));
 		assert.equal(found(yard.load(), "profile", "x").origin.trust, "unasked");
 	});
 
-	test("a directory of another user is left out", {
+	test("S04: a directory of another user is left out", {
 		skip: process.getuid?.() === 0 ? false : "needs root",
 	}, async () => {
 		const { chownSync } = await import("node:fs");

@@ -74,7 +74,7 @@ describe("the loader never throws", () => {
 		);
 	});
 
-	test("deep and hostile YAML costs little", () => {
+	test("S25: deep and hostile YAML costs little", () => {
 		const hostile = [
 			"[".repeat(30_000),
 			"{a: ".repeat(7_000),
@@ -98,7 +98,7 @@ describe("the loader never throws", () => {
 		assert.ok(catalog.diagnostics.length >= 5, catalog.diagnostics.map(describeDiagnostic).join("\n"));
 	});
 
-	test("what is larger than 1 MB is a diagnostic, not read", () => {
+	test("S25: what is larger than 1 MB is a diagnostic, not read", () => {
 		yard.write("agent/agent-profiles/big.md", markdown("big") + "x".repeat(10 * 1024 * 1024));
 		yard.write("agent/agent-profiles/body.md", markdown("body") + "x".repeat(900 * 1024));
 		yard.write("agent/agent-profiles/head.md", `---\nname: head\nx: "${"y".repeat(40 * 1024)}"\n---\n`);
@@ -132,7 +132,7 @@ describe("the loader never throws", () => {
 });
 
 describe("X29: nothing outside of a project is ever read through its directories", () => {
-	test("whatever links there are, a definition is loaded only if its file lies inside", () => {
+	test("S26: whatever links there are, a definition is loaded only if its file lies inside", () => {
 		yard.write("outside/secret.md", markdown("secret"));
 		yard.write("project/inside/fine.md", markdown("fine"));
 		const target = fc.constantFrom(

@@ -76,12 +76,12 @@ describe("a definition's file", () => {
 		});
 	});
 
-	test("A123: a name has only letters, digits, - and _, and its case counts", () => {
+	test("A123 S19: a name has only letters, digits, - and _, and its case counts", () => {
 		for (const name of ["Code_Reviewer-2", "__proto__", "0", "-"]) {
 			const parsed = parse([`name: "${name}"`]);
 			assert.equal(parsed.kind === "definition" && parsed.definition.name, name);
 		}
-		for (const name of ["../x", "a b", "a.b", "a/b", "ä", "a\\\\b", "x\\0"]) {
+		for (const name of ["../x", "..", "a.", "a b", "a.b", "a/b", "a\uff0fb", "ä", "a\\\\b", "x\\0"]) {
 			assert.equal(parse([`name: "${name}"`]).kind, "broken", name);
 		}
 	});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ChatMessage, Exit, RunEvent } from "../../src/domain/event.ts";
 import { type Finalized, parseFinalized } from "../../src/domain/finalized.ts";
-import { conclude, initialState, reduce } from "../../src/domain/state.ts";
+import { conclude, initialState, reduce, resultWithout } from "../../src/domain/state.ts";
 
 describe("C20: what a finalize call must say", () => {
 	const valid: [string, unknown, Finalized][] = [
@@ -74,6 +74,10 @@ describe("what an agent's run amounts to", () => {
 			answer("one"),
 		);
 		assert.deepEqual(conclusion([says("toolUse"), finalize("one"), stopping]), answer("one"));
+	});
+	test("X13: nor when nobody is left to watch over the run", () => {
+		const state = [says("toolUse"), finalize("one")].reduce(reduce, initialState);
+		assert.deepEqual(resultWithout("id", state, { kind: "lost" }, 1).outcome, answer("one"));
 	});
 	test("X13: first cause wins: what comes while the run is being stopped is no answer", () => {
 		assert.equal(conclusion([says("toolUse"), stopping, finalize("one"), settled]).kind, "failed");

@@ -88,16 +88,18 @@ describe("the loop", () => {
 	const same = (count: number, args: unknown = { path: "a" }) =>
 		Array.from({ length: count }, () => call("read", args));
 
-	test("A66: so many identical calls in a row are a loop", () => {
+	test("A66, R3: so many identical calls in a row are a loop", () => {
 		assert.deepEqual(feed({}, ...same(4)), []);
 		assert.deepEqual(feed({}, ...same(5)), [{ kind: "loop", tool: "read" }]);
 		assert.deepEqual(feed({ repeatedCalls: 2 }, ...same(2)), [{ kind: "loop", tool: "read" }]);
 	});
 
-	test("A66: only consecutive ones count, of the same tool, with the same arguments", () => {
+	test("A66, R4: only consecutive ones count, of the same tool, with the same arguments", () => {
 		assert.deepEqual(feed({}, ...same(4), call("ls"), ...same(4)), []);
 		assert.deepEqual(feed({}, ...same(4), call("write", { path: "a" })), []);
 		assert.deepEqual(feed({}, ...same(4), call("read", { path: "b" })), []);
+		const turns = Array.from({ length: 20 }, () => [call("read", { path: "a" }), call("read", { path: "b" })]).flat();
+		assert.deepEqual(feed({}, ...turns), [], "two calls in turn are not identical consecutive ones");
 		const text: RunEvent = { type: "delta", text: "between" };
 		assert.equal(feed({}, ...same(3), text, ...same(2)).length, 1);
 	});

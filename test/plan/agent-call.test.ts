@@ -58,7 +58,7 @@ describe("a call of an agent", () => {
 		assert.notEqual(ids[0], ids[1]);
 	});
 
-	test("C16 W31 X23: an id that could be a path, or is none, is refused", () => {
+	test("C16 W31 X23 S19 S28: an id that could be a path, or is none, is refused", () => {
 		for (const id of [
 			"",
 			".",
@@ -83,7 +83,7 @@ describe("a call of an agent", () => {
 		for (const id of ["0", "a", "A-1", "x".repeat(128)]) assert.ok(call({ sessionId: id }).ok, id);
 	});
 
-	test("C16 W31: an agent's name never leads out of the directory", () => {
+	test("C16 W31 S28: an agent's name never leads out of the directory", () => {
 		const inside = dirname(sessionPath(root, "scout", "id"));
 		for (const agent of ["../x", "a/b", "", "..", "a\0", "a.b"]) {
 			assert.equal(dirname(sessionPath(root, agent, "id")), inside, JSON.stringify(agent));

@@ -25,6 +25,7 @@ after(() => rmSync(base, { recursive: true, force: true }));
 
 const empty: Catalog = {
 	kinds: { profile: new Map(), preset: new Map(), agent: new Map() },
+	ignored: new Set(),
 	diagnostics: [],
 };
 
@@ -203,7 +204,7 @@ describe("what a definition comes to", () => {
 		assert.deepEqual(own.result.ok && own.result.value.apiKey, { provider: "acme", key: "sk-acme-123456" });
 		assert.match(
 			await refused(definition(["model: acme/one"])),
-			/^Unknown model: "acme\/one"\. Available models: anthropic/,
+			/^Unknown model: "acme\/one"\. Available models: anthropic.*\. pi knows acme\/one, but has no key for acme: use \/login, or set the provider's key$/,
 		);
 	});
 
@@ -230,7 +231,7 @@ describe("what a definition comes to", () => {
 		);
 	});
 
-	test("X12 case 3: far-reaching fields of a project that nobody decided about are refused, with how to trust", async () => {
+	test("X12 case 3, S05: far-reaching fields of a project that nobody decided about are refused, with how to trust", async () => {
 		const unasked = { scope: "project", trust: "unasked" } as const;
 		const marker = join(base, "was-run");
 		const far = definition(
@@ -261,7 +262,7 @@ describe("extraArgs", () => {
 		assert.equal(check("arg$(whoami)"), "passes");
 	});
 
-	test("A138 A139: what would undo a tool restriction is refused while there is one", () => {
+	test("A138 A139 S06: what would undo a tool restriction is refused while there is one", () => {
 		for (const arg of [
 			"--tools",
 			"-t",
@@ -281,7 +282,7 @@ describe("extraArgs", () => {
 		}
 	});
 
-	test("W15: keys, trust, code, models and prompts never go this way, and no value is told", () => {
+	test("W15 S06: keys, trust, code, models and prompts never go this way, and no value is told", () => {
 		assert.equal(
 			check("--api-key=sk-secret-1"),
 			'Refusing extraArg "--api-key": a key would be visible to everybody; use "apiKey".',

@@ -4,14 +4,15 @@ import {
 	type ModelServer,
 	type Script,
 	type ScriptedCall,
+	type ToolsReply,
 	text,
 	toolCalls,
 } from "./model-server.ts";
 import { type PiEnd, type PiEvent, type PiOptions, type PiRun, runPi } from "./pi.ts";
 
 export interface DelegationOptions {
-	/** The package's entry file. */
-	extension: string;
+	/** The package's entry file; undefined where the package is installed. */
+	extension: string | undefined;
 	/** Answers the requests of the children. */
 	child: Script;
 	/** The tool only the parent has; its first call is made with `args`. */
@@ -19,6 +20,8 @@ export interface DelegationOptions {
 	args?: unknown;
 	/** Instead of one call of `tool`: what the parent calls in each of its turns. */
 	rounds?: ScriptedCall[][];
+	/** How the parent's calls are written. */
+	writing?: Pick<ToolsReply, "argumentChunkDelayMs" | "beforeLastArguments">;
 	/** The parent's last words. */
 	finalText?: string;
 	isParent?: (request: ModelRequest) => boolean;
@@ -63,7 +66,7 @@ export function startDelegation(home: Home, server: ModelServer, options: Delega
 	const parent = runPi(home, {
 		...options.pi,
 		prompt: options.prompt ?? "please delegate",
-		extension: options.extension,
+		...(options.extension !== undefined && { extension: options.extension }),
 	});
 	const done = parent.done.then((end): Delegation => {
 		const requests = server.requests.slice(firstRequest);
@@ -129,7 +132,7 @@ function scriptOfParent(options: DelegationOptions, tool: string): Script {
 	return (request) => {
 		turnsBefore ??= request.turn;
 		const calls = rounds[request.turn - turnsBefore];
-		return calls ? toolCalls(calls) : text(options.finalText ?? "the parent is done");
+		return calls ? toolCalls(calls, options.writing) : text(options.finalText ?? "the parent is done");
 	};
 }
 

@@ -254,6 +254,8 @@ function stepsOf(prompt) {
 async function start(packet) {
 	run.packet = packet;
 	const prompt = packet.prompt ?? "";
+	const id = `00000000-0000-7000-8000-${String(process.pid).padStart(12, "0")}`;
+	emit({ type: "session", version: 3, id, timestamp: new Date().toISOString(), cwd: process.cwd() });
 	emit({ type: "agent_start" });
 	openTurn();
 	const sections = { preamble: "A fake system prompt.", tools: "", rules: "", docs: "", cwd: process.cwd() };
@@ -279,13 +281,15 @@ function listen(socket) {
 	let started = false;
 	socket.setEncoding("utf8");
 	socket.on("data", (chunk) => {
-		if (started) return;
 		received += chunk;
-		const end = received.indexOf("\n");
-		if (end < 0) return;
-		started = true;
-		socket.unref();
-		void start(JSON.parse(received.slice(0, end)));
+		for (let end = received.indexOf("\n"); end >= 0 && !started; end = received.indexOf("\n")) {
+			const message = JSON.parse(received.slice(0, end));
+			received = received.slice(end + 1);
+			if (message.warmUp) continue;
+			started = true;
+			socket.unref();
+			void start(message);
+		}
 	});
 	socket.on("error", () => process.kill(process.pid, "SIGTERM"));
 	socket.on("end", () => process.kill(process.pid, "SIGTERM"));
@@ -294,6 +298,4 @@ function listen(socket) {
 process.on("SIGTERM", () => run.deaf || process.exit(143));
 process.on("SIGHUP", () => run.deaf || process.exit(129));
 const socket = packetSocket();
-const id = `00000000-0000-7000-8000-${String(process.pid).padStart(12, "0")}`;
-emit({ type: "session", version: 3, id, timestamp: new Date().toISOString(), cwd: process.cwd() });
 listen(socket);

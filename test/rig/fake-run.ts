@@ -83,6 +83,7 @@ export function specFor(cwd: string): RunSpec {
 		sharedSession: undefined,
 		lifetime: "foreground",
 		leftovers: "end",
+		isolation: "none",
 	};
 }
 
@@ -125,7 +126,7 @@ export function startRun(run: PreparedRun, signal?: AbortSignal, launch?: Launch
 		async pids() {
 			await until((state) => state.phase.kind === "running");
 			const events = readFileSync(join(run.directory, "events.jsonl"), "utf8").split("\n");
-			const started = JSON.parse(events.find((line) => line.includes('"started"')) ?? "{}").event;
+			const started = JSON.parse(events.findLast((line) => line.includes('"started"')) ?? "{}").event;
 			return { supervisor: started.supervisorPid, pi: started.pid };
 		},
 	};

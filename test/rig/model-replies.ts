@@ -40,6 +40,8 @@ export interface ToolsReply extends Pace {
 	usage?: ReplyUsage;
 	/** Sends the arguments in small pieces with this time between them. */
 	argumentChunkDelayMs?: number;
+	/** Waited for when all but the last few characters of a call's arguments have been sent. */
+	beforeLastArguments?: () => Promise<unknown>;
 }
 
 export interface StatusReply {

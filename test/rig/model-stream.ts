@@ -78,7 +78,9 @@ async function sendCall(reply: ToolsReply, to: Answering, call: ScriptedCall, po
 	await send(to, chunkLine(to, { tool_calls: [opening] }), reply.splitBytes);
 	const json = typeof call.args === "string" ? call.args : JSON.stringify(call.args ?? {});
 	const delayMs = reply.argumentChunkDelayMs;
-	for (const piece of pieces(json, delayMs ? ARGUMENT_CHUNK_CHARS : undefined)) {
+	const parts = pieces(json, delayMs || reply.beforeLastArguments ? ARGUMENT_CHUNK_CHARS : undefined);
+	for (const [at, piece] of parts.entries()) {
+		if (at === parts.length - 1) await reply.beforeLastArguments?.();
 		const part = { index: position, function: { arguments: piece } };
 		await send(to, chunkLine(to, { tool_calls: [part] }), reply.splitBytes);
 		if (delayMs) await pause(delayMs, undefined, { signal: to.gone });

@@ -38,7 +38,12 @@ export function processesWithEnv(name: string, value: string): FoundProcess[] {
 	const wanted = `${name}=${value}`;
 	return allPids()
 		.filter((pid) => isAlive(pid) && read(`/proc/${pid}/environ`).split("\0").includes(wanted))
-		.map(describe);
+		.map(describeProcess);
+}
+
+/** Living processes with exactly this command line, arguments joined by blanks. */
+export function processesWithCommand(command: string): number[] {
+	return allPids().filter((pid) => commandOf(pid) === command && isAlive(pid));
 }
 
 /** Every value that the variable has in the environment of a living process. */
@@ -73,8 +78,11 @@ export function descendants(pid: number): FoundProcess[] {
 		found.push(...below);
 		queue.push(...below);
 	}
-	return found.map(describe);
+	return found.map(describeProcess);
 }
+
+/** Undefined where the process has ended. */
+export const parentOf = (pid: number): number | undefined => statusOf(pid)?.parent;
 
 function statusOf(pid: number): { parent: number } | undefined {
 	const [state, parent] = statFields(pid);
@@ -91,7 +99,7 @@ function allPids(): number[] {
 	return readdirSync("/proc").map(Number).filter(Number.isInteger);
 }
 
-function describe(pid: number): FoundProcess {
+export function describeProcess(pid: number): FoundProcess {
 	return { pid, command: commandOf(pid) };
 }
 

@@ -10,6 +10,7 @@ import { createBudget } from "../../src/session/budget.ts";
 import { createKeep } from "../../src/session/keep.ts";
 import { delegateTool } from "../../src/tools/delegate.ts";
 import type { DelegateParameters } from "../../src/tools/delegate-schema.ts";
+import { createHeadStart } from "../../src/tools/head-start.ts";
 import type { Host } from "../../src/tools/host.ts";
 import { FAKE_PI } from "./fake-steps.ts";
 import { createRecordedSession, type RecordedSession } from "./recorded-session.ts";
@@ -78,9 +79,12 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 	const warn = (message: string) => void warnings.push(message);
 	const keep = createKeep(store, (type, data) => options.appendEntry?.(type, data), warn);
 	const registry = createRegistry();
+	const command = options.command ?? { command: process.execPath, args: [FAKE_PI] };
+	const library = createLibrary();
+	const budget = createBudget();
 	const host: Host = {
 		pi,
-		command: options.command ?? { command: process.execPath, args: [FAKE_PI] },
+		command,
 		failedCalls: new Set(),
 		resuming: new Set(),
 		store,
@@ -88,8 +92,9 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 			kept.push(record);
 			keep(record);
 		},
-		library: createLibrary(),
-		budget: createBudget(),
+		library,
+		budget,
+		headStart: createHeadStart({ pi, command, library, budget, warn }),
 		registry,
 		background: createBackground(registry, { ...session.port, warn }),
 		sessionSignal: () => lifetime.signal,

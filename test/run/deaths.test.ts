@@ -101,7 +101,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		assert.equal(result.text, BEING_SAID);
 		assert.equal(result.usage.input, 200);
 		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
-		assert.ok(!existsSync(join(run.directory, "result.json")));
+		assert.deepEqual(resultIn(run.directory), JSON.parse(JSON.stringify(result)), "B47");
 		assert.ok(!existsSync(socketPathOf(run.runId)));
 		assert.equal((await readRun(run.directory))?.partial, BEING_SAID);
 	});

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { err } from "../../src/domain/result.ts";
 import { messagesOf } from "../../src/domain/state.ts";
+import { execute, start } from "../../src/run/execute.ts";
 import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
 
 describe("how a run ends", { concurrency: 3 }, () => {
@@ -98,6 +100,43 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		}
 	});
 
+	test("B47: a run whose supervisor cannot start, or that is stopped before, has a result all the same", async () => {
+		const open = join(yard.project, "open");
+		mkdirSync(open);
+		chmodSync(open, 0o777);
+		const stopped = yard.prepare("x");
+		const runs = [
+			yard.start("x", { socket: join(open, "socket") }),
+			startRun(yard.prepare("x"), undefined, async () => err("no more processes")),
+			{ directory: stopped.directory, done: execute(stopped, AbortSignal.abort(), () => {}) },
+		];
+		const failures = await Promise.all(
+			runs.map(async ({ done, directory }) => {
+				const result = endOf(await done);
+				assert.deepEqual(resultIn(directory), JSON.parse(JSON.stringify(result)));
+				assert.equal(statSync(join(directory, "result.json")).mode & 0o777, 0o600);
+				assert.deepEqual(
+					readdirSync(directory).filter((name) => name.startsWith(".")),
+					[],
+				);
+				return result.outcome.kind === "failed" ? result.outcome.failure : undefined;
+			}),
+		);
+		const [refused, exhausted, aborted] = failures;
+		assert.ok(refused?.kind === "spawn" && /must be a directory of this user/.test(refused.message));
+		assert.deepEqual(exhausted, { kind: "spawn", message: "no more processes" });
+		assert.deepEqual(aborted, { kind: "stopped", cause: { kind: "aborted", by: "caller" } });
+
+		const background = yard.prepare("x", { socket: join(open, "other"), lifetime: "background" });
+		const started = await start(background, () => assert.fail("there is nothing to take"));
+		assert.match(
+			started.ok ? "" : started.error,
+			/^Failed to spawn sub-agent process: .*must be a directory of this user/s,
+		);
+		const { outcome } = resultIn(background.directory);
+		assert.equal(outcome.kind === "failed" && outcome.failure.kind, "spawn");
+	});
+
 	test("E2BIG: arguments that the system refuses are a failed spawn, not a crash", async () => {
 		const args = ["x".repeat(200_000)];
 		const { outcome } = endOf(await yard.start("x", { invocation: { command: process.execPath, args } }).done);
@@ -139,7 +178,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "silent", stderr: "nothing to do" } });
 	});
 
-	test("X13: an answer that the output limit cut, and an empty one, are completed and say so", async () => {
+	test("X13, F29: an answer that the output limit cut, and an empty one, are completed and say so", async () => {
 		const [cut, empty] = await Promise.all([
 			yard.start([{ say: "as far as I", stopReason: "length" }]).done,
 			yard.start([{ say: "" }]).done,

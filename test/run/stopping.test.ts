@@ -36,7 +36,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("A62: tool calls put the end off for as long as they keep coming", async () => {
+	test("A62, F22: tool calls put the end off for as long as they keep coming", async () => {
 		const busy = yard.start(
 			[
 				{
@@ -131,8 +131,8 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("F16: a child that is stopped (SIGSTOP) is killed as well", async () => {
-		const run = yard.start([{ delta: "here" }, { hang: true }]);
+	test("F16: a child that is stopped (SIGSTOP) is killed as well, with what it had started", async () => {
+		const run = yard.start([{ spawn: ["sleep", "67"], detached: true }, { delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		process.kill((await run.pids()).pi, "SIGSTOP");
 		run.abort();

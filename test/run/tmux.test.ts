@@ -5,29 +5,20 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { RunSpec } from "../../src/domain/spec.ts";
-import type { Outcome } from "../../src/domain/state.ts";
 import { paneTitle } from "../../src/present/pane-text.ts";
 import { createRunDirectory } from "../../src/records/run-directory.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
-import { createTmuxLauncher, type PaneOptions } from "../../src/run/launch-tmux.ts";
+import { launchProcess } from "../../src/run/launch-process.ts";
+import { createPanes, type PaneOptions } from "../../src/run/launch-tmux.ts";
 import { createYard, endOf, type FakeRun, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isStopped, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { terminalMissing } from "../rig/terminal.ts";
 import { startTmuxServer, type TmuxServer, type TmuxServerOptions, until } from "../rig/tmux-server.ts";
+import { CONFORMANCE, stopped, WAITING } from "./conformance.ts";
 
 const PARENT = fileURLToPath(new URL("./fixtures/parent.ts", import.meta.url));
 const MARKER = "PI_SUBAGENTS_RUN_ID";
-const ABORTED = stopped({ kind: "aborted", by: "caller" });
-const limits = { timeoutMs: 60_000, idleGraceMs: 0, repeatedCalls: 5 };
-const WAITING: FakeStep[] = [{ delta: "let me " }, { hang: true }];
-
-type Stop = Extract<Extract<Outcome, { kind: "failed" }>["failure"], { kind: "stopped" }>["cause"];
-function stopped(cause: Stop): Outcome {
-	return { kind: "failed", failure: { kind: "stopped", cause } };
-}
-
 const skip = terminalMissing() ?? false;
 
 let yard: Yard;
@@ -39,9 +30,9 @@ const server = async (t: TestContext, options: TmuxServerOptions = {}): Promise<
 };
 const launcher = async (environment: NodeJS.ProcessEnv, options: Partial<PaneOptions> = {}) => {
 	const warn = (message: string) => assert.fail(message);
-	const made = await createTmuxLauncher({ titleOf: paneTitle, atEnd: "close", environment, warn, ...options });
+	const made = await createPanes({ titleOf: paneTitle, atEnd: "close", environment, warn, ...options });
 	if (!made.ok) throw new Error(made.error);
-	return made.value;
+	return made.value(launchProcess);
 };
 const start = async (
 	environment: NodeJS.ProcessEnv,
@@ -111,64 +102,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await tmux.others(0);
 	});
 
-	const cases: readonly [string, FakeStep[], Partial<RunSpec>, (run: FakeRun) => Promise<void>, Outcome][] = [
-		[
-			"A60: one that takes too long is stopped",
-			WAITING,
-			{ limits: { ...limits, timeoutMs: 1_500 } },
-			async () => {},
-			stopped({ kind: "timeout", afterMs: 1_500 }),
-		],
-		[
-			"A61: one that is aborted is stopped",
-			WAITING,
-			{},
-			async (run) => {
-				await run.until(({ partial }) => partial !== "");
-				run.abort();
-			},
-			ABORTED,
-		],
-		["F20: one that is aborted while it starts never runs", WAITING, {}, async (run) => run.abort(), ABORTED],
-		[
-			"F15: one that ignores SIGTERM is killed",
-			[{ deaf: true }, ...WAITING],
-			{},
-			async (run) => {
-				await run.until(({ partial }) => partial !== "");
-				run.abort();
-			},
-			ABORTED,
-		],
-		[
-			"F24: a provider's error is told in its words",
-			[{ say: "", stopReason: "error", errorMessage: "401: no" }],
-			{},
-			async () => {},
-			{ kind: "failed", failure: { kind: "model", message: "401: no" } },
-		],
-		[
-			"F05: a pi that is killed is told so",
-			[{ spawn: ["sleep", "71"], detached: true }, ...WAITING],
-			{},
-			async (run) => {
-				await run.until(({ partial }) => partial !== "");
-				process.kill((await run.pids()).pi, "SIGKILL");
-			},
-			{ kind: "failed", failure: { kind: "exit", exit: { kind: "signal", signal: "SIGKILL" }, stderr: "" } },
-		],
-		[
-			"F04: one whose supervisor is killed is lost",
-			[{ spawn: ["sleep", "71"], detached: true }, ...WAITING],
-			{},
-			async (run) => {
-				await run.until(({ partial }) => partial !== "");
-				process.kill((await run.pids()).supervisor, "SIGKILL");
-			},
-			{ kind: "failed", failure: { kind: "lost" } },
-		],
-	];
-	for (const [name, steps, changes, act, outcome] of cases) {
+	for (const { name, steps, changes, act, outcome } of CONFORMANCE) {
 		test(`${name}, as without a pane, and the pane is closed`, async (t) => {
 			const tmux = await server(t);
 			const run = await start(tmux.environment, yard.prepare(steps, changes));
@@ -327,7 +261,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 			);
 			assert.equal(titled?.id, pane.id);
 			run.abort();
-			assert.deepEqual(endOf(await run.done).outcome, ABORTED);
+			assert.deepEqual(endOf(await run.done).outcome, stopped({ kind: "aborted", by: "caller" }));
 		}
 		const places = [project, process.cwd(), yard.project, tmux.environment.HOME ?? ""];
 		assert.deepEqual(
@@ -391,7 +325,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 
 	test("without tmux it is said what to do, before anything is started", async () => {
 		const environment = { PATH: yard.temporary };
-		const made = await createTmuxLauncher({
+		const made = await createPanes({
 			...{ titleOf: paneTitle, atEnd: "close", environment },
 			warn: () => {},
 		});

@@ -70,7 +70,7 @@ describe("what a run leaves on disk", () => {
 		assert.deepEqual(JSON.parse(JSON.stringify(await readRun(run.directory))), JSON.parse(JSON.stringify(state)));
 	});
 
-	test("X28: a key that the child prints is nowhere on disk and in no event", async () => {
+	test("X28, S13: a key that the child prints is nowhere on disk and in no event", async () => {
 		const key = 'sk-"secret"/0123456789';
 		const prepared = yard.prepare([
 			{ delta: `my key is ${key}` },

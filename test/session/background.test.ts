@@ -18,7 +18,7 @@ import { createRegistry } from "../../src/records/registry.ts";
 import { connectControl } from "../../src/run/control-client.ts";
 import { start } from "../../src/run/execute.ts";
 import { type Background, createBackground } from "../../src/session/background.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isAlive, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
@@ -89,6 +89,11 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	const waitForResult = (run: BackgroundRun) =>
 		until(() => existsSync(join(run.directory, "result.json")), "its result");
 
+	const failureIn = (run: BackgroundRun) => {
+		const { outcome } = resultIn(run.directory);
+		return outcome.kind === "failed" ? outcome.failure.kind : outcome.kind;
+	};
+
 	test("B49, B56, B59, B61: a run is an entry when it starts, and an update, a message and a notification when it ends", async () => {
 		const session = createRecordedSession();
 		const { background, statusOf, registry } = open(session);
@@ -153,6 +158,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.deepEqual([update?.status, update?.text], ["failed", SAID]);
 		assert.match(String(update?.errorMessage), /^Sub-agent was lost/);
 		assert.equal(registry.counts().failed, 1);
+		assert.equal(failureIn(run), "lost", "B47");
 		await waitGone(pid);
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
 	});
@@ -169,6 +175,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await open(session).rebuildToTheEnd();
 		const [update] = session.of(UPDATE_ENTRY);
 		assert.deepEqual([update?.status, update?.text], ["failed", SAID]);
+		assert.equal(failureIn(run), "lost", "B47");
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
 	});
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { REMINDER } from "../../src/child/corrections.ts";
 import type { Finalized } from "../../src/domain/finalized.ts";
 import { type SubagentDetails, subagentTool } from "../../src/tools/subagent.ts";
 import type { SubagentParameters } from "../../src/tools/subagent-schema.ts";
@@ -66,6 +67,12 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		result: "Done.",
 	});
 	const task = (...steps: FakeStep[]) => promptOf(...steps);
+	/** Says the same again after each of three reminders. */
+	const reminded = (words: string): FakeStep[] => [
+		...[1, 2, 3].flatMap((): FakeStep[] => [{ say: words }, { user: REMINDER }]),
+		{ say: words },
+	];
+	const refused: FakeStep = { tool: "subagent_finalize", args: {}, result: "no", isError: true };
 	const answering = (result: string) => task({ say: "free text" }, finalize({ status: "SUCCESS", result }));
 
 	test("C9 C10 C21: the header, the answer and nothing else; the details", async () => {
@@ -107,12 +114,12 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 	test("C21 C23 X13: without an answer the call fails, says why, names the session and keeps what was written", async () => {
 		const { call } = session();
 		const cases: [FakeStep[], string][] = [
-			[[{ say: "just text" }], "Sub-agent ended without a valid subagent_finalize call (3 corrections)"],
+			[reminded("just text"), "Sub-agent ended without a valid subagent_finalize call (3 corrections)"],
 			[[{ say: "just text" }, { say: "", stopReason: "error", errorMessage: "529" }], "529"],
 			[[{ say: "just text" }, { stderr: "why\n" }, { exit: 3 }], "Sub-agent process exited with code 3: why"],
 			[[{ say: "just text" }, { signal: "SIGKILL" }], "Sub-agent process was killed by SIGKILL"],
 			[
-				[{ say: "just text" }, { tool: "subagent_finalize", args: {}, result: "no", isError: true }],
+				[{ say: "just text" }, { repeat: 3, steps: [refused] }],
 				"Sub-agent ended without a valid subagent_finalize call (3 corrections)",
 			],
 		];
@@ -205,7 +212,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 					task: task(finalize({ status: "ERROR", error: "no", result: undefined })),
 					sessionId: "id-3",
 				},
-				{ agent: "scout", task: task({ say: "x" }), sessionId: "id-4" },
+				{ agent: "scout", task: task(...reminded("x")), sessionId: "id-4" },
 				{ agent: "brief", task: answering("a preset's definition"), sessionId: "id-5" },
 			],
 		});

@@ -254,7 +254,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			"mock/mock-2",
 			"mock/mock-1",
 		]);
-		assert.equal(prepared("nobody's"), "nobody's");
+		assert.deepEqual(tool.prepareArguments?.({ model: "nobody's" }), { "model:asked": "nobody's" }, "refused in words");
 		const many = backgroundTool(host.host, MANY_MODELS);
 		assert.equal(models(many), undefined);
 		assert.deepEqual(many.prepareArguments?.({ model: "M-7" }), { model: "M-7" });
@@ -263,7 +263,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 	test("/subagents lists, stops one, lets choose, and says what it cannot do", async () => {
 		const host = yard.session();
 		const { registry, background } = host.host;
-		const command = subagentsCommand(registry, background);
+		const command = subagentsCommand(registry, background, async () => {});
 		const said: string[] = [];
 		const offered: string[][] = [];
 		const ui = {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Value } from "typebox/value";
 import { delegateParameters } from "../../src/tools/delegate-schema.ts";
 
-test("A3, A5, A11, X15: the schema refuses what cannot be", () => {
+test("A3, A5, A11, X15, F23: the schema refuses what cannot be", () => {
 	const one = { name: "n", prompt: "p" };
 	const good = [
 		{ tasks: [one] },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { Value } from "typebox/value";
 import type { ChatMessage } from "../../src/domain/event.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
@@ -14,9 +15,14 @@ before(() => {
 });
 after(() => yard.dispose());
 
-async function ask(tool: "output" | "session", { host, context }: RecordedHost, sessionId: string) {
+async function ask(
+	tool: "output" | "session",
+	{ host, context }: RecordedHost,
+	sessionId: string,
+	lines: { offset?: number; limit?: number } = {},
+) {
 	const made = tool === "output" ? outputTool(host) : sessionTool(host);
-	const { content, details } = await made.execute("call", { sessionId }, undefined, undefined, context);
+	const { content, details } = await made.execute("call", { sessionId, ...lines }, undefined, undefined, context);
 	const [part] = content;
 	return {
 		text: part?.type === "text" ? part.text : "",
@@ -58,6 +64,24 @@ test("A96: a run without any text says so", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	recorded.host.store.put(recordWith({ sessionId: "s", progress: ended({ text: " \n" }) }));
 	assert.equal((await ask("output", recorded, "s")).text, "(no text output from sub-agent)");
+});
+
+test("issue 9.4: offset and limit return lines of the output; without them it is whole", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const long = Array.from({ length: 20_000 }, (_, at) => `line ${at + 1}`).join("\n");
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
+	const id = result.details.sessionIds[0] ?? "";
+	assert.equal((await ask("output", recorded, id)).text, long);
+	const { text, details } = await ask("output", recorded, id, { offset: 9_999, limit: 2 });
+	assert.equal(text, "line 9999\nline 10000\n\n[lines 9999-10000 of 20000; offset 10001 reads on]");
+	assert.deepEqual(Object.keys(details), ["sessionId", "status", "taskName", "runCount", "maxLines"]);
+	assert.equal((await ask("output", recorded, id, { offset: 20_000 })).text, "line 20000");
+	assert.equal(
+		(await ask("output", recorded, id, { limit: 1 })).text,
+		"line 1\n\n[lines 1-1 of 20000; offset 2 reads on]",
+	);
+	const { properties } = outputTool(recorded.host).parameters;
+	for (const wrong of [0, -1, 1.5, "1"]) assert.equal(Value.Check(properties.offset, wrong), false, String(wrong));
 });
 
 test("A98, A104: a session that is not known is an error that names it", async () => {

@@ -49,7 +49,7 @@ describe("subagent", { concurrency: 3 }, () => {
 				"[1/4] scout: completed\nslow but fine",
 				"[2/4] plain: completed\nquick",
 				`[3/4] scout: failed\nError: overloaded (run: ${ids[2]})\n\nWhat it had written:\n\nhalf an ans`,
-				`[4/4] nobody: failed\nError: Unknown preset: "nobody". Available presets: plain, scout (run: ${ids[3]})`,
+				'[4/4] nobody: failed\nError: Unknown preset: "nobody". Available presets: plain, scout',
 			].join("\n\n"),
 		);
 		assert.equal(host.host.failedCalls.has(result.callId), false, "X13: one that completed is enough");
@@ -109,6 +109,23 @@ describe("subagent", { concurrency: 3 }, () => {
 		assert.equal(JSON.stringify(parameters).includes("chain"), false, "B5");
 	});
 
+	test("X10: a model that is none, or several, passes the schema's enum and is refused in words", async () => {
+		const host = yard.session();
+		const tool = subagentTool(host.host, MODELS);
+		for (const model of ["mock", "gpt"]) {
+			for (const args of [{ preset: "scout", task: "x", model }, { tasks: [{ preset: "scout", task: "x", model }] }]) {
+				assert.equal(Value.Check(tool.parameters, args), false, "pi's own words would be the enum alone");
+				assert.equal(Value.Check(tool.parameters, tool.prepareArguments?.(args)), true);
+			}
+		}
+		await assert.rejects(
+			call(host, { model: "mock", tasks: [{ preset: "scout", task: "x" }] }),
+			/^Error: With tasks, model must stand in each of them\./,
+		);
+		const { text } = await call(host, { tasks: [{ preset: "scout", task: "x", model: "mock" }] });
+		assert.match(text, /^\[1\/1\] scout: failed\nError: Ambiguous model: "mock" fits mock\/mock-1, mock\/mock-2\./);
+	});
+
 	test("B26, B27, B29, X1, X24: a preset, a model or a directory that is not there fails its task, before anything starts", async () => {
 		const host = yard.session();
 		const available = "Available models: mock/mock-1, mock/mock-2";
@@ -123,7 +140,7 @@ describe("subagent", { concurrency: 3 }, () => {
 		];
 		for (const [args, why] of wrong) {
 			const result = await call(host, { task: "x", ...args });
-			assert.equal(result.text, `Error: ${why} (run: ${result.details.sessionIds[0]})`);
+			assert.equal(result.text, `Error: ${why}`, "and names no run: there is none");
 			assert.equal(host.host.failedCalls.has(result.callId), true, "X13");
 		}
 		assert.deepEqual(runsIn(host), []);
@@ -181,7 +198,7 @@ describe("subagent", { concurrency: 3 }, () => {
 		const one = await call(host, { preset: "scout", task: task({ say: "x".repeat(2_000) }) });
 		const [id] = one.details.sessionIds;
 		const rest = (limit: number, runId: string | undefined) =>
-			`\n\n[cut after ${limit} characters; get_subagent_output with sessionId "${runId}" has all of it]`;
+			`\n\n[cut after ${limit} characters; get_subagent_output with sessionId "${runId}" and offset 1 reads on]`;
 		assert.equal(one.text, `${"x".repeat(1_024)}${rest(1_024, id)}`);
 		const said = ["a".repeat(24), "b".repeat(2_000), "c".repeat(2_000)];
 		const tasks = said.map((say) => ({ preset: "scout", task: task({ say }) }));

@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs";
+import type { RunSpec } from "../domain/spec.ts";
+import { isolate } from "./isolation.ts";
+import { spawnPi, type WaitingPi } from "./pi-process.ts";
+
+/** What a pi has read when it started (context files, settings, skills) may be out of date after this. */
+const MAX_AGE_MS = 60_000;
+
+/** A run's pi before it has its task. Nothing that it does before can be seen. */
+export interface HeldPi {
+	/** The pi, where it is just what one that starts now would be. It can be taken once. */
+	take(spec: RunSpec): Promise<WaitingPi | undefined>;
+	/** Has it get ready for its first request meanwhile. */
+	warmUp(dialect: string): void;
+	/** Ends one that was not taken. */
+	end(): Promise<void>;
+}
+
+/** Starts pi ahead of its task. For one that is started early the task may take its time, or never come. */
+export function holdPi(spec: RunSpec, when: "on time" | "early"): HeldPi {
+	const bornAt = performance.now();
+	let pi = hold(spec, when);
+	const end = async () => {
+		const waiting = await pi;
+		pi = Promise.resolve(undefined);
+		await waiting?.end();
+	};
+	setTimeout(end, MAX_AGE_MS).unref();
+	return {
+		async take(wanted) {
+			const waiting = await pi;
+			const fits = performance.now() - bornAt < MAX_AGE_MS && startsAlike(spec, wanted) && !goesOn(wanted);
+			if (!waiting?.isAlive() || !fits) {
+				await end();
+				return undefined;
+			}
+			pi = Promise.resolve(undefined);
+			return waiting;
+		},
+		end,
+		warmUp: (dialect) => void pi.then((waiting) => waiting?.warmUp(dialect)),
+	};
+}
+
+/** Whatever keeps it from being started is told when it is needed. */
+async function hold(spec: RunSpec, when: "on time" | "early"): Promise<WaitingPi | undefined> {
+	if (goesOn(spec)) return undefined;
+	const isolation = await isolate(spec);
+	if (!isolation.ok) return undefined;
+	try {
+		return spawnPi(spec, isolation.value, when);
+	} catch {
+		return undefined;
+	}
+}
+
+/** pi reads a session when it starts: one that others may write to is not read ahead of time. */
+const goesOn = ({ sharedSession }: RunSpec) => sharedSession !== undefined && existsSync(sharedSession);
+
+function startsAlike(one: RunSpec, other: RunSpec): boolean {
+	const startOf = ({ invocation, cwd, isolation, runId }: RunSpec) =>
+		JSON.stringify([invocation, cwd, isolation, runId]);
+	return startOf(one) === startOf(other);
+}

@@ -1,0 +1,171 @@
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { isPrivate, socketPathOf } from "../child/protocol.ts";
+import { scriptPath } from "../child/scripts.ts";
+import { type Catalog, describeDiagnostic, HOW_TO_TRUST } from "../definitions/catalog.ts";
+import { callable } from "../definitions/lookup.ts";
+import { placesOf } from "../definitions/places.ts";
+import type { Trust } from "../definitions/trust.ts";
+import { DEFINITION_KINDS } from "../domain/definition.ts";
+import { messageOf } from "../domain/result.ts";
+import type { Finding } from "../present/doctor-text.ts";
+import { runsDirectories } from "../records/run-directory.ts";
+import { tmuxMissing } from "../run/tmux-pane.ts";
+import { FAMILIES, type Family, type LoadedSettings, type Settings } from "../settings.ts";
+
+const MIN_NODE = [22, 19] as const;
+const MIN_PI = [0, 87] as const;
+
+export function checkVersions(pi: string, node: string): Finding {
+	const title = `pi ${pi} on Node ${node}`;
+	const lines = [
+		...(isBefore(node, MIN_NODE)
+			? [`Node ${MIN_NODE.join(".")} or later is needed: install it, and start pi with it.`]
+			: []),
+		...(isBefore(pi, MIN_PI) ? [`pi ${MIN_PI.join(".")} or later is needed: update pi.`] : []),
+		...(existsSync(scriptPath("supervisor"))
+			? []
+			: ["This package is incomplete: install it again, or run `npm run build` in its directory."]),
+	];
+	return { level: lines.length === 0 ? "fine" : "problem", title, lines };
+}
+
+function isBefore(version: string, [major, minor]: readonly [number, number]): boolean {
+	const [ownMajor = 0, ownMinor = 0] = version.replace(/^v/, "").split(".").map(Number);
+	return ownMajor < major || (ownMajor === major && ownMinor < minor);
+}
+
+export interface ModelState {
+	/** Those that a sub-agent can be given. */
+	readonly usable: number;
+	/** `provider/id` of the session's own. */
+	readonly current: string | undefined;
+	/** What pi says about models.json. */
+	readonly error: string | undefined;
+}
+
+export function checkModels({ usable, current, error }: ModelState): Finding {
+	const broken = error === undefined ? [] : [`pi could not read all of its models: ${error}`];
+	if (usable === 0) {
+		const lines = [
+			"pi has no key for any provider. Use /login, or set a provider's key in the environment before you start pi.",
+			"Until then there is no subagent and no background_agent.",
+		];
+		return { level: "problem", title: "Models: none", lines: [...lines, ...broken] };
+	}
+	const chosen = current === undefined ? ["This session has no model: choose one with /model."] : [];
+	return {
+		level: chosen.length > 0 ? "problem" : broken.length > 0 ? "note" : "fine",
+		title: `Models: ${usable} to choose from, ${current ?? "none"} in use`,
+		lines: [...chosen, ...broken],
+	};
+}
+
+export function checkDefinitions(catalog: Catalog): Finding {
+	const { kinds, diagnostics } = catalog;
+	const usable = DEFINITION_KINDS.map((kind) => {
+		const count = [...kinds[kind].values()].filter((entry) => entry.kind === "usable").length;
+		return `${count} ${kind}${count === 1 ? "" : "s"}`;
+	});
+	const title = `Definitions: ${usable.join(", ")}`;
+	if (diagnostics.length > 0) return { level: "problem", title, lines: diagnostics.map(describeDiagnostic) };
+	if (callable(catalog, "profile").length > 0) return { level: "fine", title, lines: [] };
+	const lines = ["None is needed to delegate. To get one: /profile create scout --from scout"];
+	return { level: "fine", title: "Definitions: none", lines };
+}
+
+/** Only a project that brings something of its own can be short of trust. */
+export function checkTrust(trust: Trust, cwd: string, agentDirectory: string): Finding {
+	const brings =
+		placesOf(cwd, agentDirectory).some(({ scope }) => scope === "project") ||
+		existsSync(join(cwd, ".pi", "settings.json"));
+	if (!brings || trust === "trusted") {
+		const title = brings ? "Trust: this project is trusted" : "Trust: this project brings nothing of its own";
+		return { level: "fine", title, lines: [] };
+	}
+	if (trust === "refused") {
+		const lines = [`Its definitions and settings are left out (${HOW_TO_TRUST}).`];
+		return { level: "note", title: "Trust: this project is not trusted", lines };
+	}
+	const lines = [
+		`Its definitions count, but not their extensions, extraArgs and apiKey, and not its runner (${HOW_TO_TRUST}).`,
+	];
+	return { level: "fine", title: "Trust: nobody has decided about this project", lines };
+}
+
+const TOOLS: Readonly<Record<Family, readonly string[]>> = {
+	delegate: ["delegate_to_subagents"],
+	subagent: ["subagent"],
+	background: ["background_agent", "background_agent_status"],
+};
+
+/** `active`: the tools that the session's model has. */
+export function checkSettings(
+	{ settings, warnings }: LoadedSettings,
+	active: readonly string[],
+	{ usable }: ModelState,
+): Finding {
+	const { families } = settings;
+	const off = FAMILIES.filter((family) => !families.includes(family));
+	const there = families.filter((family) => family === "delegate" || usable > 0);
+	const missing = there.flatMap((family) => TOOLS[family]).filter((name) => !active.includes(name));
+	const lines = [
+		...warnings,
+		...(off.length === 0 ? [] : [`Switched off by subagents.families: ${off.join(", ")}`]),
+		...(missing.length === 0
+			? []
+			: [`Left out of this session, by --tools or by another extension: ${missing.join(", ")}`]),
+	];
+	const level = warnings.length > 0 ? "problem" : lines.length > 0 ? "note" : "fine";
+	return { level, title: level === "fine" ? "Settings: in order" : "Settings", lines };
+}
+
+export async function checkTmux({ runner }: Settings, environment: NodeJS.ProcessEnv): Promise<Finding> {
+	if (runner !== "tmux") return { level: "fine", title: 'tmux: not needed (runner is "process")', lines: [] };
+	const missing = await tmuxMissing(environment);
+	if (missing === undefined) return { level: "fine", title: "tmux: found", lines: [] };
+	return { level: "problem", title: "tmux", lines: [missing] };
+}
+
+export function checkDirectories(cwd: string, agentDirectory: string): Finding {
+	const [inProject = "", inAgent = ""] = runsDirectories(cwd, agentDirectory);
+	const project = whyNotWritable(inProject);
+	const agent = whyNotWritable(inAgent);
+	const sessions = whyNotWritable(join(homedir(), ".pi", "subagent-sessions"));
+	const sockets = whyNoSockets(dirname(socketPathOf("run")));
+	const problems = [
+		...(agent === undefined ? [] : [`Definitions cannot be saved, nor runs kept: ${agent}`]),
+		...(project === undefined || agent === undefined ? [] : [`Runs cannot be kept: ${project}`]),
+		...(sessions === undefined ? [] : [`Agents cannot remember their sessions: ${sessions}`]),
+		...(sockets === undefined ? [] : [`No run can be started: ${sockets}`]),
+	];
+	const notes = project === undefined || agent !== undefined ? [] : [`Runs are kept in ${inAgent}: ${project}`];
+	const level = problems.length > 0 ? "problem" : notes.length > 0 ? "note" : "fine";
+	const title = level === "fine" ? "Directories: can be written" : "Directories";
+	return { level, title, lines: [...problems, ...notes] };
+}
+
+/** Whether a directory is there and can be written, or could be made. Makes nothing. */
+function whyNotWritable(directory: string): string | undefined {
+	try {
+		const stat = statSync(directory, { throwIfNoEntry: false });
+		if (stat === undefined)
+			return directory === dirname(directory) ? "no such directory" : whyNotWritable(dirname(directory));
+		if (!stat.isDirectory()) return `${directory} is not a directory`;
+		accessSync(directory, constants.W_OK | constants.X_OK);
+		return undefined;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ENOTDIR") return whyNotWritable(dirname(directory));
+		return `${directory} cannot be written (${code ?? messageOf(error)})`;
+	}
+}
+
+function whyNoSockets(directory: string): string | undefined {
+	if (process.platform === "win32") return undefined;
+	if (!isPrivate(directory)) {
+		return `${directory} must be a directory of yours with mode 0700: remove it, or run chmod 700`;
+	}
+	return whyNotWritable(directory);
+}

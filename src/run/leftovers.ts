@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isSocketOf, socketPathOf } from "../child/protocol.ts";
+import { allRunProcesses, type RunProcess } from "../child/run-processes.ts";
+import { stopOrphans } from "../child/stop-ladder.ts";
+import { connectControl, provesAbsence } from "./control-client.ts";
+
+/** Processes of a run that nobody watches over any more. */
+export interface Leftover {
+	readonly runId: string;
+	readonly processes: readonly RunProcess[];
+}
+
+/** A run that is just ending still clears up after its supervisor's socket is gone. */
+const SETTLE_MS = 1_000;
+
+/**
+ * Runs that were started from this home, have processes, and no supervisor: seen twice, with a pause in which a run could
+ * end by itself.
+ */
+export async function findLeftovers(): Promise<Leftover[]> {
+	const first = await unwatched();
+	if (first.length === 0) return [];
+	await sleep(SETTLE_MS);
+	const known = new Set(first.map(({ runId }) => runId));
+	return (await unwatched()).filter(({ runId }) => known.has(runId));
+}
+
+/** Looks once more before it kills; returns how many processes it has ended. */
+export async function endLeftovers(leftovers: readonly Leftover[]): Promise<number> {
+	const still = new Set((await unwatched()).map(({ runId }) => runId));
+	const doomed = leftovers.filter(({ runId }) => still.has(runId));
+	const ended = await Promise.all(doomed.map(({ runId }) => stopOrphans(runId, undefined, 0)));
+	return ended.flat().length;
+}
+
+async function unwatched(): Promise<Leftover[]> {
+	const runs = new Map<string, { readonly processes: RunProcess[]; readonly sockets: Set<string> }>();
+	const processes = (await allRunProcesses()).filter(({ home }) => home === process.env.HOME);
+	for (const { runId, temporary, pid, command } of processes) {
+		const run = runs.get(runId) ?? { processes: [], sockets: new Set([socketPathOf(runId)]) };
+		run.processes.push({ pid, command });
+		if (temporary) run.sockets.add(socketPathOf(runId, temporary));
+		runs.set(runId, run);
+	}
+	const checked = await Promise.all(
+		[...runs].map(async ([runId, { processes, sockets }]) => {
+			const absent = await Promise.all([...sockets].map((socket) => isAbsent(runId, socket)));
+			return absent.every(Boolean) ? [{ runId, processes }] : [];
+		}),
+	);
+	return checked.flat();
+}
+
+/** Only what proves that there is no supervisor counts: a doubt kills nothing. */
+async function isAbsent(runId: string, socket: string): Promise<boolean> {
+	if (!isSocketOf(runId, socket)) return false;
+	const control = await connectControl(socket);
+	if (!control.ok) return provesAbsence(control.error);
+	control.value.close();
+	return false;
+}

@@ -1,0 +1,72 @@
+import type { Parent } from "../plan/parent.ts";
+import { presetRequest } from "../plan/preset.ts";
+import type { RunRequest } from "../plan/run.ts";
+import { parseTasks } from "./delegate-schema.ts";
+import { parseSubagent } from "./subagent-schema.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a call says of its tasks before it is complete. */
+interface Writing {
+	/** The tasks so far; the last one may be unfinished. */
+	tasks(args: Fields): readonly Fields[];
+	/** The text of a task: what is said before it is how its child is started. */
+	readonly text: string;
+	requestOf(task: Fields, args: Fields, parent: Parent): RunRequest | undefined;
+}
+
+const text = "-"; // not known yet, and not needed
+
+const WRITINGS: Readonly<Record<string, Writing>> = {
+	delegate_to_subagents: {
+		tasks: ({ tasks }) => listOf(tasks),
+		text: "prompt",
+		requestOf({ profile, cwd, resume }, args) {
+			const task = { name: text, prompt: text, ...strings({ profile, cwd, resume }) };
+			return parseTasks({ tasks: [task], ...strings({ profile: args.profile }) })[0]?.request;
+		},
+	},
+	subagent: {
+		tasks: (args) => ("tasks" in args ? listOf(args.tasks) : [args]),
+		text: "task",
+		requestOf({ preset, agent, sessionId, model, cwd }, _args, parent) {
+			const parsed = parseSubagent({ task: text, ...strings({ preset, agent, sessionId, model, cwd }) }, parent);
+			return parsed.ok ? parsed.value.requests[0] : undefined;
+		},
+	},
+	background_agent: {
+		tasks: (args) => [args],
+		text: "task",
+		requestOf({ preset, model, cwd }) {
+			if (typeof preset !== "string") return undefined;
+			const asked = strings({ model, cwd });
+			return presetRequest({ preset, task: text, model: asked.model, cwd: asked.cwd }, "background", undefined);
+		},
+	},
+};
+
+/** Whether a call of this tool starts children. */
+export const startsChildren = (tool: string): boolean => Object.hasOwn(WRITINGS, tool);
+
+/**
+ * The runs that a call announces, from what has been written of it, each with ids of its own. A task whose text has begun
+ * is taken at its word; before that it is expected to be like the one before it.
+ */
+export function announcedRequests(tool: string, args: Fields, parent: Parent): RunRequest[] {
+	const writing = WRITINGS[tool];
+	if (!writing) return [];
+	const tasks = writing.tasks(args);
+	return tasks.flatMap((task, at) => {
+		const isKnown = at < tasks.length - 1 || writing.text in task;
+		const like = isKnown ? task : tasks[at - 1];
+		return (like && writing.requestOf(like, args, parent)) ?? [];
+	});
+}
+
+const listOf = (value: unknown): readonly Fields[] =>
+	Array.isArray(value) ? value.filter((each): each is Fields => typeof each === "object" && each !== null) : [];
+
+function strings<K extends string>(fields: { readonly [key in K]: unknown }): { [key in K]?: string } {
+	const entries = Object.entries(fields).filter(([, value]) => typeof value === "string");
+	return Object.fromEntries(entries) as { [key in K]?: string };
+}

@@ -1,0 +1,86 @@
+import { rmSync } from "node:fs";
+import { agentDirectory } from "../agent-directory.ts";
+import { ok, type Result } from "../domain/result.ts";
+import { type RunIds, type RunSpec, renamed } from "../domain/spec.ts";
+import type { Parent, PlannedRun } from "../plan/parent.ts";
+import type { RunRequest } from "../plan/run.ts";
+import { createRunDirectory, writeMeta } from "../records/run-directory.ts";
+import type { PreparedRun } from "../run/execute.ts";
+import { type Launched, type Launcher, launchProcess } from "../run/launch-process.ts";
+
+/** Nobody waits longer for one that is not needed. */
+const GONE_MS = 2_000;
+
+/** A run whose pi has been started before there is a task for it. */
+export interface ParkedRun {
+	readonly ids: RunIds;
+	readonly parkedAt: number;
+	isAlive(): boolean;
+	/** Makes it the planned run, which must have its ids. From here on it is not parked any more. */
+	begin(planned: PlannedRun): Result<PreparedRun>;
+	/** Gives what was launched when the run was parked. */
+	readonly launch: Launcher;
+	/** Resolves, after a moment at most, when nothing is left of it. */
+	drop(): Promise<void>;
+}
+
+/** Undefined where there is no room for it. It stays out of sight: what goes wrong here is told when a run needs it. */
+export function parkRun(planned: PlannedRun, parent: Parent): ParkedRun | undefined {
+	const { runId, sessionId } = planned.spec;
+	// While it is parked it ends with its parent, whatever it is for.
+	const foreground: RunSpec = { ...planned.spec, lifetime: "foreground" };
+	const made = createRunDirectory(foreground, parent.cwd, agentDirectory(), planned.files, "parked");
+	if (!made.ok || made.value.warning !== undefined) {
+		if (made.ok) rmSync(made.value.path, { recursive: true, force: true });
+		return undefined;
+	}
+	const { path: directory, spec } = made.value;
+	let failed = false;
+	let launched: Launched | undefined;
+	const launching = launchProcess(directory, spec).then((result) => {
+		if (result.ok) {
+			launched = result.value;
+			launched.control.send({ type: "hold", dialect: parent.dialect });
+		} else failed = true;
+		return result;
+	});
+	return {
+		ids: { runId, sessionId },
+		parkedAt: performance.now(),
+		isAlive: () => !failed && launched?.control.isOpen() !== false,
+		begin({ spec: wanted, packet }) {
+			const meta = writeMeta(directory, wanted);
+			return meta.ok ? ok({ spec: meta.value, packet, directory }) : meta;
+		},
+		launch: () => launching,
+		async drop() {
+			const result = await launching;
+			if (result.ok) await leave(result.value);
+			else rmSync(directory, { recursive: true, force: true });
+		},
+	};
+}
+
+async function leave({ control, gone, unref }: Launched): Promise<void> {
+	control.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
+	control.closeWhenSent();
+	unref();
+	await gone(GONE_MS);
+}
+
+/** A session that goes on is read when pi starts, under a lock: that is not done ahead of time. */
+export const canBeParked = ({ sharedSession, naming }: RunRequest): boolean =>
+	sharedSession === undefined || naming === "free";
+
+/** How the child of a run is started, but for what names it: runs of the same key can have each other's child. */
+export function launchKey({ naming }: RunRequest, { spec, files }: PlannedRun): string {
+	const { invocation, cwd, isolation, sessionId } = spec;
+	const args = naming === "free" ? invocation.args.map((arg) => arg.replaceAll(sessionId, "")) : invocation.args;
+	return JSON.stringify([invocation.command, args, cwd, isolation, files, process.env]);
+}
+
+/** The same plan for another run of the same key. */
+export const underIdsOf = (ids: RunIds, planned: PlannedRun, parent: Parent): PlannedRun => ({
+	...planned,
+	spec: renamed(planned.spec, ids, parent.socketOf(ids.runId)),
+});

@@ -1,0 +1,28 @@
+import type { Parent } from "../plan/parent.ts";
+import type { Row } from "./call.ts";
+import { canBeParked, parkRun } from "./parked-run.ts";
+
+/** The tasks of a call that wait for their turn. */
+export interface Queue {
+	/** It is its turn. */
+	begun(row: Row): void;
+	/** Its child has got to work and waits for its model: there is time to start another one's. */
+	atWork(row: Row): void;
+}
+
+export function createQueue(rows: readonly Row[], parent: Parent): Queue {
+	const waiting = new Set(rows);
+	const working = new Set<Row>();
+	return {
+		begun: (row) => void waiting.delete(row),
+		atWork(row) {
+			if (working.has(row) || !parent.settings.headStart) return;
+			working.add(row);
+			for (const next of waiting) {
+				if (next.parked || !next.plan.ok || !canBeParked(next.request)) continue;
+				next.parked = parkRun(next.plan.value, parent);
+				return;
+			}
+		},
+	};
+}

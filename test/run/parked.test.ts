@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Packet, RunSpec } from "../../src/domain/spec.ts";
+import type { Parent } from "../../src/plan/parent.ts";
+import { type ParkedRun, parkRun } from "../../src/tools/parked-run.ts";
+import { createYard, endOf, type FakeRun, specFor, startRun, type Yard } from "../rig/fake-run.ts";
+import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
+import { processesWithCommand, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
+import { until } from "../rig/until.ts";
+import { CONFORMANCE } from "./conformance.ts";
+
+const MARKER = "PI_SUBAGENTS_RUN_ID";
+const STILLBORN = fileURLToPath(new URL("./fixtures/stillborn.mjs", import.meta.url));
+const FAILING = `process.stdin.resume().on("end", () => { console.error("no such model"); process.exit(9) })`;
+
+interface Parking {
+	readonly parked: ParkedRun;
+	readonly directory: string;
+	/** Of the pi that waits. */
+	pi(): Promise<number>;
+	supervisor(): number;
+	/** The task is there. */
+	begin(steps: readonly FakeStep[]): FakeRun;
+}
+
+let yard: Yard;
+
+function park(changes: Partial<RunSpec> = {}): Parking {
+	const spec = { ...specFor(yard.project), ...changes };
+	const packetOf = (prompt: string): Packet => ({
+		prompt,
+		apiKey: undefined,
+		requiredTools: [],
+		contract: spec.contract,
+	});
+	const parent = { cwd: yard.project, dialect: "openai-completions" } as Parent;
+	const parked = parkRun({ spec, files: [{ name: "extra.md", text: "x" }], packet: packetOf("") }, parent);
+	assert.ok(parked);
+	const directory = join(yard.project, ".pi/subagents/runs", spec.runId);
+	const processes = () => processesWithEnv(MARKER, spec.runId);
+	return {
+		parked,
+		directory,
+		async pi() {
+			await until(() => processes().length > 0, "a pi that waits");
+			return processes()[0]?.pid ?? 0;
+		},
+		supervisor: () => processesWithCommand(`pi-subagents ${spec.runId}`)[0] ?? 0,
+		begin(steps) {
+			const run = parked.begin({ spec, files: [], packet: packetOf(promptOf(...steps)) });
+			assert.ok(run.ok, "it can begin");
+			return startRun(run.value, undefined, parked.launch);
+		},
+	};
+}
+
+describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
+	before(() => {
+		yard = createYard();
+	});
+	after(() => yard.dispose());
+
+	for (const { name, steps, changes, act, outcome } of CONFORMANCE) {
+		test(`${name}, as when it is started in time`, async () => {
+			const { begin, pi, directory } = park(changes);
+			await pi();
+			const run = begin(steps);
+			await act(run);
+			assert.deepEqual(endOf(await run.done).outcome, outcome);
+			assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
+			assert.equal(existsSync(join(directory, "parked.json")), false);
+		});
+	}
+
+	test("the pi that waited is the one that works, and its time counts from the task", async () => {
+		const { begin, pi, parked } = park();
+		const waiting = await pi();
+		const run = begin([{ say: "done" }]);
+		assert.equal((await run.pids()).pi, waiting);
+		const { startedAt, endedAt } = endOf(await run.done);
+		assert.ok(startedAt <= endedAt);
+		assert.equal(parked.ids.runId, run.runId);
+	});
+
+	test("its task may come at once", async () => {
+		const { begin } = park();
+		assert.equal(endOf(await begin([{ say: "done" }]).done).outcome.kind, "completed");
+	});
+
+	test("a pi that dies while it waits is replaced, and nobody notices", async () => {
+		const { begin, pi, directory } = park();
+		const first = await pi();
+		process.kill(first, "SIGKILL");
+		await waitGone(first);
+		const run = begin([{ say: "done" }]);
+		assert.deepEqual(endOf(await run.done).outcome, { kind: "completed", text: "done", end: "natural" });
+		assert.notEqual((await run.pids()).pi, first);
+		assert.equal(readFileSync(join(directory, "stderr.log"), "utf8"), "");
+	});
+
+	test("a pi that fails when it gets its task, before it has told anything, is replaced, and its complaint with it", async () => {
+		const mark = join(yard.temporary, "second-try");
+		const { begin, pi, directory } = park({ invocation: { command: process.execPath, args: [STILLBORN, mark] } });
+		await pi();
+		await until(() => existsSync(mark), "its first try");
+		const run = begin([{ stderr: "well\n" }, { say: "done" }]);
+		assert.deepEqual(endOf(await run.done).outcome, { kind: "completed", text: "done", end: "natural" });
+		assert.equal(readFileSync(join(directory, "stderr.log"), "utf8"), "well\n");
+	});
+
+	test("one that fails again fails, with the reason", async () => {
+		const { begin, pi } = park({ invocation: { command: process.execPath, args: ["-e", FAILING] } });
+		await pi();
+		const { outcome } = endOf(await begin([]).done);
+		const exit = { kind: "code", code: 9 };
+		assert.deepEqual(outcome, { kind: "failed", failure: { kind: "exit", exit, stderr: "no such model" } });
+	});
+
+	test("one that is dropped leaves no process and no file", async () => {
+		const { parked, pi, directory } = park();
+		await pi();
+		await parked.drop();
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+		await until(() => !existsSync(directory), "its directory is gone");
+		assert.equal(parked.isAlive(), false);
+	});
+
+	test("one that is dropped before its supervisor is there leaves nothing either", async () => {
+		const { parked, directory } = park();
+		await parked.drop();
+		await until(() => !existsSync(directory), "its directory is gone");
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+	});
+
+	test("one whose supervisor is killed says so, and its pi goes", async () => {
+		const { parked, pi, supervisor } = park();
+		await pi();
+		process.kill(supervisor(), "SIGKILL");
+		await until(() => !parked.isAlive(), "it is known to be dead");
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+	});
+
+	test("one whose directory is taken away does not begin", async () => {
+		const { parked, pi, directory } = park();
+		await pi();
+		rmSync(directory, { recursive: true });
+		const begun = parked.begin({
+			spec: specFor(yard.project),
+			files: [],
+			packet: { prompt: "", apiKey: undefined, requiredTools: [], contract: { kind: "last-text" } },
+		});
+		assert.equal(begun.ok, false);
+		await parked.drop();
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+	});
+
+	test("a task that wants another child than the one that waits gets its own", async () => {
+		const { parked, pi } = park();
+		const waiting = await pi();
+		const spec = { ...specFor(yard.project), runId: parked.ids.runId };
+		const other = { ...spec, cwd: yard.temporary };
+		const packet = {
+			prompt: promptOf({ cwd: true }),
+			apiKey: undefined,
+			requiredTools: [],
+			contract: spec.contract,
+		};
+		const begun = parked.begin({ spec: other, files: [], packet });
+		assert.ok(begun.ok);
+		const run = startRun(begun.value, undefined, parked.launch);
+		const { outcome } = endOf(await run.done);
+		assert.ok(outcome.kind === "completed");
+		assert.equal(outcome.text, yard.temporary);
+		assert.notEqual((await run.pids()).pi, waiting);
+	});
+});
