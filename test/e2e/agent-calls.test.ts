@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
-import type { ToolOutcome } from "../rig/delegation.ts";
-import { status } from "../rig/model-server.ts";
+import { fileURLToPath } from "node:url";
+import { startDelegation, type ToolOutcome } from "../rig/delegation.ts";
+import { type ScriptedCall, status } from "../rig/model-server.ts";
 import { createStage, finalize, isParent, success } from "./agent-stage.ts";
 
+const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const OWN_TOOL = `
 export default (pi) => pi.registerTool({
 	name: "own_tool", label: "own", description: "its own", parameters: { type: "object", properties: {} },
@@ -147,9 +150,54 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	assert.ok((cut?.text.length ?? 0) < 52_000);
 	assert.match(
 		cut?.text ?? "",
-		/\[cut after \d+ characters; get_subagent_output with sessionId "kept-1" has all of it\]$/,
+		/\[cut after \d+ characters; get_subagent_output with sessionId "kept-1" and offset \d+ reads on\]$/,
 	);
 	assert.equal(whole?.text, long);
 	assert.equal(traversal?.isError, true);
 	assert.match(traversal?.text ?? "", /^"\.\.\/\.\.\/etc" is not a session id: /);
+});
+
+test("X8 X9: after a restart of the parent, what an agent's session says can be read, and the session goes on", async (t) => {
+	const { define, home, server } = await createStage(t);
+	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
+	const parent = async (...calls: ScriptedCall[]) => {
+		const { results, stderr } = await startDelegation(home, server, {
+			extension: EXTENSION,
+			isParent,
+			rounds: calls.map((each) => [each]),
+			child: ({ lastUser }) =>
+				lastUser === "cannot"
+					? finalize({ status: "ERROR", error: "no way", result: "a part" })
+					: success(`did ${lastUser}`),
+			pi: { args: ["--session", join(home.root, "session.jsonl")], timeoutMs: 100_000 },
+		}).done;
+		assert.deepEqual([stderr, server.scriptErrors], ["", []]);
+		return results;
+	};
+	const ask = (task: string, sessionId: string) => ({ name: "subagent", args: { agent: "scout", task, sessionId } });
+	const read = (tool: string, sessionId: string) => ({ name: tool, args: { sessionId } });
+	const reading = ["kept-1", "kept-2"].flatMap((id) => [
+		read("get_subagent_output", id),
+		read("get_subagent_session", id),
+	]);
+	const before = await parent(ask("first", "kept-1"), ask("second", "kept-1"), ask("cannot", "kept-2"), ...reading);
+	const after = await parent(...reading, ask("third", "kept-1"), read("get_subagent_output", "kept-1"));
+	assert.deepEqual(
+		after.slice(0, 4).map(({ text: said, isError, details }) => ({ said, isError, details })),
+		before.slice(3).map(({ text: said, isError, details }) => ({ said, isError, details })),
+	);
+	const [output, transcript, refusal, refused] = after.map(({ text: said }) => said);
+	assert.equal(output, "did second");
+	assert.match(
+		transcript ?? "",
+		/^=== Run 1\/2 \(completed\) ===\nfirst\n[\s\S]*=== Run 2\/2 \(completed\) ===\nsecond\n/,
+	);
+	assert.equal(refusal, "no way\n\na part");
+	assert.match(refused ?? "", /^cannot\n→ subagent_finalize: /);
+	assert.equal(after.at(-1)?.text, "did third");
+	const [third] = server.requests.filter(({ lastUser, tools }) => lastUser === "third" && !tools.includes("subagent"));
+	assert.deepEqual(
+		third?.messages.filter(({ role }) => role === "user").map(({ text: said }) => said),
+		["first", "second", "third"],
+	);
 });

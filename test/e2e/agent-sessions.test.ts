@@ -103,7 +103,7 @@ async function pidsOf(stage: Stage, task: string): Promise<{ supervisor: number;
 	return { supervisor, pi, runId: run.spec.runId };
 }
 
-test("C17 C23 C29 X23 W32: one writer at a time, whoever is killed in whatever phase, and the session goes on", async (t) => {
+test("C17 C23 C29 X23 W32 F54: one writer at a time, whoever is killed in whatever phase, and the session goes on", async (t) => {
 	const stage = await createStage(t);
 	const { call, start, requestsOf, server } = stage;
 	scout(stage);

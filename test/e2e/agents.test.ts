@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { status, text, toolCalls } from "../rig/model-server.ts";
+import { raw, status, text, toolCalls } from "../rig/model-server.ts";
 import { createStage, finalize, isCompaction, isParent, isReminder, type Plays, success } from "./agent-stage.ts";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/;
@@ -136,4 +136,91 @@ test("X22: a reminder waits for pi's own recovery, and is not sent when that lea
 			[0, 0, 1],
 		],
 	);
+});
+
+const REMINDED = `(event) => event.messages.some(({ role, content }) =>
+	role === "user" && JSON.stringify(content).includes("You have not finished"))`;
+/** Extensions of the definition that end the child, or keep what it is told from it. */
+const ENDINGS = {
+	leaver: 'pi.on("agent_end", () => process.exit(0));',
+	"late-leaver": `const reminded = ${REMINDED};\npi.on("agent_end", (event) => { if (reminded(event)) process.exit(0); });`,
+	keeper:
+		'pi.on("input", ({ text }) => text.startsWith("You have not") ? { action: "handled" } : { action: "continue" });',
+	crasher: 'pi.on("agent_end", () => process.exit(3));',
+	victim: 'pi.on("agent_end", () => { process.kill(process.pid, "SIGKILL"); });',
+};
+
+test("C22 C25 X22: an agent whose process ended without an answer goes on with its session, corrected three times in all", async (t) => {
+	const { define, call, requestsOf, home, runs } = await createStage(t);
+	for (const [name, body] of Object.entries(ENDINGS)) {
+		const path = home.write(`${name}.ts`, `export default (pi) => {\n${body}\n};\n`);
+		define(
+			`prompts/${name}.md`,
+			[
+				`name: ${name}`,
+				"description: d",
+				`extensions: ${JSON.stringify([path])}`,
+				"approved_tools: [read]",
+				"model: mock-2",
+			],
+			`BODY OF ${name}`,
+		);
+	}
+	const never = [text("one"), text("two"), text("three"), text("four")];
+	const cases: [agent: keyof typeof ENDINGS, task: string, replies: Plays[string], end: RegExp][] = [
+		["leaver", "answers at last", [text("hm"), text("well"), success("7")], /SUCCESS\n[\s\S]*---\n\n7$/],
+		["leaver", "never answers", never, /Error: .*\(3 corrections\)\n.*Session ID:[\s\S]*four$/],
+		["late-leaver", "reminded in both ways", never, /Error: .*\(3 corrections\)\n.*Session ID:[\s\S]*four$/],
+		["keeper", "hears nothing", [text("hm"), success("heard")], /SUCCESS\n[\s\S]*---\n\nheard$/],
+		["keeper", "breaks later", [text("hm"), status(400)], /Error: 400: .*\n.*Session ID:[\s\S]*hm$/],
+		["crasher", "crashes", [text("hm")], /Error: .*exit.* code 3[\s\S]*Session ID:[\s\S]*hm$/],
+		["victim", "is killed", [text("hm")], /Error: .*SIGKILL\n.*Session ID:[\s\S]*hm$/],
+	];
+	const [result] = await call(
+		[{ tasks: cases.map(([agent, task]) => ({ agent, task })) }],
+		Object.fromEntries(cases.map(([, task, replies]) => [task, replies])),
+	);
+	const blocks = (result?.text ?? "").split(/\n\n(?=\[\d\/7\] )/);
+	for (const [index, [agent, task, replies, end]] of cases.entries()) {
+		assert.match(blocks[index] ?? "", end, task);
+		const requests = requestsOf(task);
+		assert.equal(requests.length, replies.length, task);
+		assert.equal(requests.at(-1)?.messages.filter(isReminder).length, replies.length - 1, task);
+		for (const request of requests) {
+			assert.deepEqual([request.tools, request.model], [["read", "subagent_finalize"], "mock-2"]);
+			assert.ok(request.system.startsWith(`BODY OF ${agent}`));
+			assert.equal(request.system, requests[0]?.system, "C25: one system prompt");
+		}
+		const events = readFileSync(join(runs().get(task)?.directory ?? "", "events.jsonl"), "utf8");
+		const starts = { leaver: replies.length, "late-leaver": 3, keeper: replies.length, crasher: 1, victim: 1 };
+		assert.equal(events.split('"type":"started"').length - 1, starts[agent], task);
+	}
+});
+
+test("C20 X13 X22: an answer that the output limit cut in the middle of its call is none, and is corrected", async (t) => {
+	const { define, call, requestsOf } = await createStage(t);
+	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
+	const chunk = (delta: object, finish_reason: string | null) =>
+		`data: ${JSON.stringify({ id: "cut", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n`;
+	const cutCall = (args: string) => {
+		const call = {
+			index: 0,
+			id: "call_cut",
+			type: "function",
+			function: { name: "subagent_finalize", arguments: args },
+		};
+		return raw([chunk({ role: "assistant", tool_calls: [call] }, null), chunk({}, "length"), "data: [DONE]\n"]);
+	};
+	const half = cutCall('{"status":"SUCCESS","result":"half of the ans');
+	const plays: Plays = {
+		"cut once": [half, success("all of it")],
+		"always cut": [half, half, half, half],
+		"cut before it says anything": [cutCall('{"stat'), success("all of it")],
+	};
+	const [result] = await call([{ tasks: Object.keys(plays).map((task) => ({ agent: "scout", task })) }], plays);
+	const [once, always, early] = (result?.text ?? "").split(/\n\n(?=\[\d\/3\] )/);
+	assert.match(once ?? "", /SUCCESS\n[\s\S]*---\n\nall of it$/);
+	assert.match(always ?? "", /FAILED\nError: .*\(3 corrections\)/);
+	assert.match(early ?? "", /SUCCESS\n[\s\S]*---\n\nall of it$/);
+	for (const [task, replies] of Object.entries(plays)) assert.equal(requestsOf(task).length, replies.length, task);
 });

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { MOCK_API_KEY } from "../rig/home.ts";
 import type { ModelRequest } from "../rig/model-server.ts";
 import { until } from "../rig/until.ts";
 import { background, isParent, runIdIn, stage, status } from "./background-stage.ts";
 
 const LATE_MODELS = fileURLToPath(new URL("../rig/fixtures/late-models.ts", import.meta.url));
+
+const READING = ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"];
+const BACKGROUND = ["background_agent", "background_agent_status"];
 
 /** The models that a tool's parameter offers in a request; undefined where the tool is not there. */
 function offered(request: ModelRequest | undefined, tool: string): unknown {
@@ -66,9 +70,45 @@ test("B31–B34, X10, X11: the tools come with the first models, and offer those
 	assert.equal(await someone.leave(), "");
 });
 
+test("X11, B34: without a model the tools are not offered; with the next one, those that were active before are", async (t) => {
+	const { home, server, person, script } = await stage(t);
+	const file = join(home.agentDir, "models.json");
+	const models = JSON.parse(readFileSync(file, "utf8"));
+	// A key beside the models: pi goes on with the model that it has when the list is empty.
+	writeFileSync(join(home.agentDir, "auth.json"), JSON.stringify({ mock: { type: "api_key", key: MOCK_API_KEY } }));
+	const someone = person({ args: ["-e", LATE_MODELS] });
+	const modelsAre = async (ids: readonly string[]) => {
+		const { mock } = models.providers;
+		const offering = mock.models.filter(({ id }: { id: string }) => ids.includes(id));
+		writeFileSync(file, JSON.stringify({ providers: { mock: { ...mock, models: offering } } }));
+		await someone.tell({ type: "prompt", message: "/read-models" });
+	};
+	const toolsNow = async () => {
+		await someone.ask("what have you got?");
+		return server.requests.filter(isParent).at(-1)?.tools.toSorted().join();
+	};
+	const others = ["bash", "edit", "read", "write", "delegate_to_subagents", ...READING];
+	const list = (...names: string[]) => [...others, ...names].toSorted().join();
+	assert.equal(await toolsNow(), list("subagent", ...BACKGROUND));
+	await modelsAre([]);
+	assert.equal(await toolsNow(), list());
+	script({ name: "background_agent_status", args: {} });
+	assert.equal((await someone.ask("call it all the same"))[0]?.isError, true);
+	await modelsAre(["mock-2"]);
+	assert.equal(await toolsNow(), list("subagent", ...BACKGROUND));
+	assert.deepEqual(offered(server.requests.filter(isParent).at(-1), "subagent"), ["mock/mock-2"]);
+
+	await someone.tell({ type: "prompt", message: `/only ${[...others, "write", "subagent"].join()}` });
+	assert.equal(await toolsNow(), list("subagent"));
+	await modelsAre([]);
+	assert.equal(await toolsNow(), list());
+	await someone.tell({ type: "prompt", message: `/only ${["bash", ...READING].join()}` });
+	await modelsAre(["mock-1", "mock-2"]);
+	assert.equal(await toolsNow(), ["bash", ...READING, "subagent"].toSorted().join());
+	assert.equal(await someone.leave(), "");
+});
+
 test("X11: families switches tools off, and the reading tools stay with any", async (t) => {
-	const READING = ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"];
-	const BACKGROUND = ["background_agent", "background_agent_status"];
 	const expected: [string[], string[]][] = [
 		[
 			["delegate", "subagent", "background"],

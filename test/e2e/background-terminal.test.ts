@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import type { Home } from "../rig/home.ts";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { terminalMissing } from "../rig/terminal.ts";
-import { background, EXTENSION, isParent, stage } from "./background-stage.ts";
+import { background, EXTENSION, isParent, MESSAGE, stage, UPDATE } from "./background-stage.ts";
 
 const LINES = Array.from({ length: 9 }, (_, at) => `finding ${at + 1}`);
 
@@ -41,3 +44,64 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 		await terminal.dispose();
 	}
 });
+
+for (const end of ["quits", "is killed"] as const) {
+	test(`B52, B57–B61: a run outlives a terminal that ${end}, and the next one picks it up and tells its end once`, {
+		skip: terminalMissing() ?? false,
+	}, async (t) => {
+		const { home, session, server, script, release, entries, ended, runs } = await stage(t);
+		const open = () =>
+			startPiTerminal(home, { extension: EXTENSION, args: ["--session", session], ...{ columns: 100, rows: 40 } });
+		const first = await open();
+		try {
+			script(background("look"), background("linger"));
+			await first.type("start them");
+			await first.sendKeys("Enter");
+			await first.waitFor("bg: 2 running / 2 total", 20_000);
+			await first.waitFor("the parent is done");
+			if (end === "is killed") process.kill(first.pid, "SIGKILL");
+			else await first.sendKeys("C-d");
+			await first.waitForExit(20_000);
+		} finally {
+			await first.dispose();
+		}
+		assert.deepEqual(entries(UPDATE), []);
+		const requests = server.requests.filter(isParent).length;
+		// One ends while nobody is there, the other goes on.
+		release("look");
+		const look = runs().find((runId) => taskOf(home, runId) === "look") ?? "";
+		await ended(look);
+		const second = await open();
+		try {
+			const found = await second.waitFor(/✓ scout completed in the background[\s\S]*answer of look/, 20_000);
+			assert.match(found, /bg: 1 running \/ 2 total/);
+			release("linger");
+			const last = await second.waitFor(/answer of look[\s\S]*✓ scout completed[\s\S]*answer of linger/, 20_000);
+			assert.match(last, /bg: 0 running \/ 2 total/);
+			await second.sendKeys("C-d");
+			await second.waitForExit(20_000);
+		} finally {
+			await second.dispose();
+		}
+		const third = await open();
+		try {
+			const shown = await third.waitFor("bg: 0 running / 2 total", 20_000);
+			assert.equal(shown.split("✓ scout completed").length, 3, shown);
+		} finally {
+			await third.dispose();
+		}
+		for (const type of [UPDATE, MESSAGE]) {
+			assert.deepEqual(
+				entries(type)
+					.map(({ runId }) => runId)
+					.toSorted(),
+				runs().toSorted(),
+				type,
+			);
+		}
+		assert.equal(server.requests.filter(isParent).length, requests, "B62: nobody asked the model anything");
+	});
+}
+
+const taskOf = ({ project }: Home, runId: string): string =>
+	JSON.parse(readFileSync(join(project, ".pi", "subagents", "runs", runId, "meta.json"), "utf8")).task;

@@ -65,7 +65,7 @@ test("B36–B41, B50–B58, B61, X7, X14, W36: a run outlives `pi -p`, and the n
 	await waitNoneWithEnv("HOME", home.root);
 });
 
-test("B59–B62, W28: an end while the agent is busy is told at once and starts no turn; a person can stop a run meanwhile", async (t) => {
+test("B59–B62, S24, W28: an end while the agent is busy is told at once and starts no turn; a person can stop a run meanwhile", async (t) => {
 	const { server, script, person, release, releaseParent, ended, entries } = await stage(t);
 	const someone = person();
 	script(background("quick"), background("slow"));
@@ -115,7 +115,7 @@ test("B59–B62, W28: an end while the agent is busy is told at once and starts 
 	assert.equal(await someone.leave(), "");
 });
 
-test("B57, B63, B68, X18, W29: reload, new session and clone: a run is told in the session that started it, and only there", async (t) => {
+test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told in the session that started it, and only there", async (t) => {
 	const { home, session, script, person, release, ended, entries } = await stage(t);
 	const someone = person();
 	script(background("look"));

@@ -129,14 +129,14 @@ describe("X12: trust, in its three cases", () => {
 		home.write(`${home.agentDir}/agent-profiles/shared.md`, "---\nname: shared\n---\nTHE PERSON'S");
 	});
 
-	test("case 1: a project that pi refuses supplies nothing, and a notice says so", async () => {
+	test("S02 case 1: a project that pi refuses supplies nothing, and a notice says so", async () => {
 		home.write(".pi/settings.json", "{}");
 		const { result, childRequests, stderr } = await call([], ["shared", "keyed"]);
 		assert.deepEqual(
 			childRequests.map(({ system }) => system.split("\n")[0]),
 			["THE PERSON'S"],
 		);
-		assert.match(result.text, /✗ keyed: error — Unknown profile: "keyed"\. Available profiles: shared /);
+		assert.match(result.text, /✗ keyed: error — Unknown profile: "keyed"\. Available profiles: shared\. The project has one/);
 		assert.match(
 			stderr,
 			/agent-profiles: 2 definitions are ignored, because this project is not trusted \(trust it with \/trust/,
@@ -152,7 +152,7 @@ describe("X12: trust, in its three cases", () => {
 		assert.deepEqual(approvals(), [["--approve"], ["--approve"]]);
 	});
 
-	test("case 3: where nobody was asked the definitions count, but not their far-reaching fields", async () => {
+	test("S01 S05 case 3: where nobody was asked the definitions count, but not their far-reaching fields", async () => {
 		const { result, childRequests } = await call([], ["shared", "keyed"]);
 		assert.deepEqual(
 			childRequests.map(({ system }) => system.split("\n")[0]),

@@ -53,7 +53,7 @@ describe("delegate_to_subagents with the real pi", () => {
 		return found.map((line, index) => line.replace(` (session: ${ids[index]})`, ""));
 	};
 
-	test("16 tasks: every prompt arrives exactly, every end is told truly, in task order", async () => {
+	test("F24, F25, F31, S09: 16 tasks: every prompt arrives exactly, every end is told truly, in task order", async () => {
 		const tries = new Map<string, number>();
 		const again = (name: string) => {
 			tries.set(name, (tries.get(name) ?? 0) + 1);
@@ -258,7 +258,7 @@ describe("delegate_to_subagents with the real pi", () => {
 		assert.equal(broken.isError, true);
 	});
 
-	test("X12: a child in the same project is trusted exactly as its parent is", async () => {
+	test("X12, S08: a child in the same project is trusted exactly as its parent is", async () => {
 		const cases: [name: string, project: "asks" | "asks nothing", args: string[], flag: string | undefined][] = [
 			["refused", "asks", [], "--no-approve"],
 			["trusted", "asks", ["--approve"], "--approve"],

@@ -2,7 +2,7 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { createHome } from "../rig/home.ts";
 import { startModelServer } from "../rig/model-server.ts";
-import { History, type Kind, type Step } from "./history.ts";
+import { History, type Kind, type ProjectStep, type Step } from "./history.ts";
 
 /** As many as wanted, and others each time: `HISTORIES=1000 HISTORY_SEED=random npm test`. */
 const HISTORIES = Number(process.env.HISTORIES ?? 50);
@@ -11,6 +11,10 @@ const SEED = asked === "random" ? Date.now() % 1_000_000 : Number(asked);
 const LANES = 2;
 
 const kind = fc.constantFrom<Kind>("fine", "fine", "refused", "crash", "slow", "slow");
+const background: fc.Arbitrary<Step> = fc.record({
+	do: fc.constant("background" as const),
+	kind: fc.constantFrom("fine", "late", "refused"),
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
 	{
 		weight: 5,
@@ -21,7 +25,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 	},
 	{
 		weight: 2,
-		arbitrary: fc.record({ do: fc.constant("background" as const), kind: fc.constantFrom("fine", "fine", "refused") }),
+		arbitrary: background,
 	},
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("resume" as const), which: fc.nat(5), kind }) },
 	{
@@ -31,9 +35,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 			.map((word) => ({ do: word }) as Step),
 	},
 );
-const history = fc.array(step, { minLength: 2, maxLength: 6 });
+/** In a session of the same project that has another parent. */
+const elsewhere: fc.Arbitrary<ProjectStep> = fc
+	.oneof(
+		{ weight: 4, arbitrary: background },
+		{
+			weight: 1,
+			arbitrary: fc.constantFrom("kill-parent", "restart", "reload").map((word) => ({ do: word }) as Step),
+		},
+	)
+	.map((other) => ({ do: "other", step: other }));
+const history = fc.array(fc.oneof({ weight: 4, arbitrary: step }, { weight: 1, arbitrary: elsewhere }), {
+	minLength: 2,
+	maxLength: 7,
+});
 
-test(`I1–I4: ${HISTORIES} random histories lose nothing, tell nothing twice and leave no process (seed ${SEED})`, {
+test(`I1–I4, F51: ${HISTORIES} random histories lose nothing, tell nothing twice and leave no process (seed ${SEED})`, {
 	timeout: 60_000 + HISTORIES * 20_000,
 }, async (t) => {
 	const histories = fc.sample(history, { numRuns: HISTORIES, seed: SEED });
@@ -44,7 +61,7 @@ test(`I1–I4: ${HISTORIES} random histories lose nothing, tell nothing twice an
 	);
 });
 
-async function play(steps: readonly Step[], index: number, t: TestContext): Promise<void> {
+async function play(steps: readonly ProjectStep[], index: number, t: TestContext): Promise<void> {
 	const server = await startModelServer();
 	const home = createHome(server);
 	try {

@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { socketPathOf } from "../../src/child/protocol.ts";
+import { stopOrphans } from "../../src/child/stop-ladder.ts";
+import type { BackgroundRun } from "../../src/domain/background.ts";
+import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/background-entries.ts";
+import { createRegistry } from "../../src/records/registry.ts";
+import type { PreparedRun } from "../../src/run/execute.ts";
+import { start } from "../../src/run/execute.ts";
+import { findRun } from "../../src/run/watch.ts";
+import { createBackground } from "../../src/session/background.ts";
+import { createYard, endOf, type Yard } from "../rig/fake-run.ts";
+import type { FakeStep } from "../rig/fake-steps.ts";
+import { isAlive, isStopped, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
+import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
+import { until } from "../rig/until.ts";
+
+const PARENT = fileURLToPath(new URL("../run/fixtures/parent.ts", import.meta.url));
+const CLOCK_BACK = fileURLToPath(new URL("./fixtures/clock-back.ts", import.meta.url));
+const LAST_PID = "/proc/sys/kernel/ns_last_pid";
+const TALKS: FakeStep[] = [{ delta: "what it had said" }, { hang: true }];
+
+let yard: Yard;
+const bystanders: ChildProcess[] = [];
+before(() => {
+	yard = createYard();
+});
+afterEach(() => {
+	for (const each of bystanders.splice(0)) each.kill("SIGKILL");
+});
+after(() => yard.dispose());
+
+const eventsIn = (directory: string) => readFileSync(join(directory, "events.jsonl"), "utf8");
+const pidsIn = (directory: string): { supervisorPid: number; pid: number } =>
+	JSON.parse(
+		eventsIn(directory)
+			.split("\n")
+			.find((line) => line.includes('"started"')) ?? "",
+	).event;
+
+/** Somebody else's process. */
+async function bystander(): Promise<ChildProcess> {
+	const child = spawn("sleep", ["300"], { stdio: "ignore", env: { PATH: process.env.PATH } });
+	await once(child, "spawn");
+	bystanders.push(child);
+	return child;
+}
+
+/** Somebody else's process with this pid, or why there can be none. */
+async function bystanderWithPid(pid: number): Promise<ChildProcess | string> {
+	for (let attempt = 0; attempt < 1_000; attempt++) {
+		try {
+			writeFileSync(LAST_PID, String(pid - 1));
+		} catch (error) {
+			return `the next pid cannot be chosen here: ${error instanceof Error ? error.message : error}`;
+		}
+		const child = await bystander();
+		if (child.pid === pid) return child;
+		child.kill("SIGKILL"); // another process of this machine was faster
+		await once(child, "exit");
+	}
+	return "other processes of this machine were faster 1000 times";
+}
+
+describe("a pid that was given to somebody else", () => {
+	test("F49: a parent that loses its run does not signal whoever has its child's pid now", async (t) => {
+		const run: PreparedRun = yard.prepare(TALKS);
+		const file = join(yard.temporary, "reused.json");
+		writeFileSync(file, JSON.stringify(run));
+		const parent = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PARENT, file], {
+			stdio: ["ignore", "pipe", "inherit"],
+		});
+		await once(parent.stdout ?? parent, "data");
+		const { supervisorPid, pid } = pidsIn(run.directory);
+		parent.kill("SIGSTOP"); // it is to notice only when the pid is somebody else's
+		await until(() => isStopped(parent.pid ?? 0), "the parent to stand still");
+		for (const each of [supervisorPid, pid]) process.kill(each, "SIGKILL");
+		await Promise.all([supervisorPid, pid].map((each) => waitGone(each)));
+		const other = await bystanderWithPid(pid);
+		parent.kill("SIGCONT");
+		const [code] = await once(parent, "exit");
+		assert.equal(code, 0);
+		if (typeof other === "string") return t.skip(other);
+		assert.ok(isAlive(pid) && other.exitCode === null && other.signalCode === null);
+	});
+
+	test("F49: nor does whoever is told a pid that never was the run's", async () => {
+		const other = await bystander();
+		assert.deepEqual(await stopOrphans("20260102-030405-0a1b2c3d", other.pid, 100), []);
+		assert.ok(isAlive(other.pid ?? 0));
+	});
+});
+
+/** A start of pi with this session. */
+function open(session: RecordedSession) {
+	const registry = createRegistry();
+	return { registry, background: createBackground(registry, session.port) };
+}
+
+async function begin(
+	steps: readonly FakeStep[],
+	{ background }: ReturnType<typeof open>,
+	owner: string,
+): Promise<BackgroundRun> {
+	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+	const { runId, task, cwd, socket } = prepared.spec;
+	const run: BackgroundRun = {
+		...{ runId, task, cwd, socket, owner, directory: prepared.directory, startedAt: Date.now() },
+		...{ preset: "scout", presetSource: "global", requestedModel: "mock-1", resolvedModel: "mock/mock-1" },
+		progress: { kind: "running" },
+	};
+	const started = await start(prepared, (control) => background.add(run, control));
+	assert.ok(started.ok, JSON.stringify(started));
+	return run;
+}
+
+describe("after the machine was started anew", () => {
+	for (const [what, hasSocketFile] of [
+		["with a temporary directory that was emptied", false],
+		["with the dead socket still there", true],
+	] as const) {
+		test(`F50: a run is lost, ${what}, and nobody who has its pids now is signalled`, async () => {
+			const session = createRecordedSession();
+			const first = open(session);
+			const run = await begin(TALKS, first, "recorded");
+			await until(() => eventsIn(run.directory).includes('"delta":"what it'), "its words");
+			const { supervisorPid, pid } = pidsIn(run.directory);
+			first.background.detach();
+			for (const each of [supervisorPid, pid]) process.kill(each, "SIGKILL");
+			await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
+			await waitGone(supervisorPid);
+			if (!hasSocketFile) rmSync(socketPathOf(run.runId), { force: true });
+			assert.equal(existsSync(socketPathOf(run.runId)), hasSocketFile);
+			// The same numbers belong to others after a start of the machine.
+			const others = [await bystander(), await bystander()];
+			const events = eventsIn(run.directory)
+				.replaceAll(`"supervisorPid":${supervisorPid}`, `"supervisorPid":${others[0]?.pid}`)
+				.replaceAll(`"pid":${pid}`, `"pid":${others[1]?.pid}`);
+			writeFileSync(join(run.directory, "events.jsonl"), events);
+
+			const next = open(session);
+			await next.background.rebuild([...session.entries]);
+			await session.until(() => session.of(UPDATE_ENTRY).length === 1);
+			const [update] = session.of(UPDATE_ENTRY);
+			assert.deepEqual([update?.status, update?.text], ["failed", "what it had said"]);
+			assert.match(String(update?.errorMessage), /lost/);
+			assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+			for (const other of others) assert.ok(isAlive(other.pid ?? 0));
+		});
+	}
+});
+
+describe("two of them", () => {
+	test("F51: two sessions in one project, both watching: each is told of its own run, once", async () => {
+		const sessions = [createRecordedSession("one"), createRecordedSession("two")];
+		const opened = sessions.map(open);
+		const runs = await Promise.all(
+			opened.map((each, at) => begin([{ sleep: 100 }, { say: `answer ${at}` }], each, at === 0 ? "one" : "two")),
+		);
+		for (const [at, session] of sessions.entries()) {
+			await session.until(() => session.of(COMPLETION_MESSAGE).length > 0);
+			const again = open(session);
+			await again.background.rebuild([...session.entries]);
+			await session.until(() => again.registry.counts().running === 0);
+			for (const type of [RUN_ENTRY, UPDATE_ENTRY, COMPLETION_MESSAGE]) {
+				assert.deepEqual(
+					session.of(type).map(({ runId }) => runId),
+					[runs[at]?.runId],
+					type,
+				);
+			}
+			assert.equal(session.notifications.length, 1);
+		}
+	});
+});
+
+describe("time", () => {
+	test("F55: a supervisor that stood still for longer than its run may take goes on, and its run has not timed out", async () => {
+		const limits = { timeoutMs: 4_000, idleGraceMs: 0, repeatedCalls: 5 };
+		const run = yard.start([{ delta: "here" }, { sleep: 5_500 }, { say: "done" }], { limits });
+		await run.until(({ partial }) => partial !== "");
+		const { supervisor, pi } = await run.pids();
+		process.kill(supervisor, "SIGSTOP");
+		try {
+			await waitGone(pi, 15_000); // its work took longer than the timeout
+			assert.deepEqual(
+				run.states.filter(({ phase }) => phase.kind === "done"),
+				[],
+				"it is not declared dead",
+			);
+			const found = await findRun({ runId: run.runId, directory: run.directory, socket: socketPathOf(run.runId) });
+			assert.equal(found.kind, "alive");
+			if (found.kind === "alive") found.control.close();
+		} finally {
+			process.kill(supervisor, "SIGCONT");
+		}
+		const result = endOf(await run.done);
+		assert.deepEqual(result.outcome, { kind: "completed", text: "done", end: "natural" });
+		assert.deepEqual(processesWithEnv("PI_SUBAGENTS_RUN_ID", run.runId), []);
+	});
+
+	/** Sets the clock of supervisors back as soon as the file is there. */
+	function clockOf(t: TestContext): string {
+		const before = process.env.NODE_OPTIONS;
+		const file = join(yard.temporary, `back-${t.name.length}-${process.hrtime.bigint()}`);
+		t.after(() => {
+			delete process.env.CLOCK_BACK;
+			if (before === undefined) delete process.env.NODE_OPTIONS;
+			else process.env.NODE_OPTIONS = before;
+		});
+		process.env.NODE_OPTIONS = `--disable-warning=ExperimentalWarning --import=${CLOCK_BACK}`;
+		process.env.CLOCK_BACK = file;
+		return file;
+	}
+
+	test("F56: a clock that is set back an hour ends no run early, and none before its beginning", async (t) => {
+		const clock = clockOf(t);
+		const limits = { timeoutMs: 30_000, idleGraceMs: 0, repeatedCalls: 5 };
+		const run = yard.start([{ delta: "here" }, { sleep: 500 }, { say: "done" }], { limits });
+		await run.until(({ partial }) => partial !== "");
+		writeFileSync(clock, "");
+		const result = endOf(await run.done);
+		assert.deepEqual(result.outcome, { kind: "completed", text: "done", end: "natural" });
+		assert.ok(result.startedAt > 0 && result.endedAt >= result.startedAt, `${result.startedAt}–${result.endedAt}`);
+	});
+
+	test("F56: and a timeout still comes, after the time that was asked for", async (t) => {
+		const clock = clockOf(t);
+		const limits = { timeoutMs: 1_500, idleGraceMs: 0, repeatedCalls: 5 };
+		const since = performance.now();
+		const run = yard.start(TALKS, { limits });
+		await run.until(({ phase }) => phase.kind === "running");
+		writeFileSync(clock, "");
+		const result = endOf(await run.done);
+		const cause = { kind: "timeout", afterMs: 1_500 };
+		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "stopped", cause } });
+		assert.ok(result.endedAt >= result.startedAt);
+		assert.ok(performance.now() - since >= 1_500);
+	});
+
+	test("F56: nor does a parent whose clock was set back tell an end before the beginning", async (t) => {
+		const run = yard.start(TALKS);
+		await run.until(({ partial }) => partial !== "");
+		const real = Date.now.bind(Date);
+		t.mock.method(Date, "now", () => real() - 60 * 60 * 1_000);
+		process.kill((await run.pids()).supervisor, "SIGKILL");
+		const result = endOf(await run.done);
+		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "lost" } });
+		assert.ok(result.endedAt >= result.startedAt, `${result.startedAt}–${result.endedAt}`);
+	});
+});

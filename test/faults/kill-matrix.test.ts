@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Cell, playCell, SAID, VICTIMS, type Victims, WORKS } from "./kill-matrix.ts";
+
+describe("kill -9, with the real pi: nothing survives, what was said is kept, the end is told", {
+	concurrency: 3,
+}, () => {
+	for (const victims of VICTIMS) {
+		for (const work of WORKS) {
+			test(`${idsOf(victims)}: ${victims.join(" and ")}, while the child is at: ${work}`, async () => {
+				const cell = await playCell(victims, work);
+				assert.deepEqual(cell.survivors, []);
+				assert.ok(cell.said.includes(SAID), cell.said);
+				checkEnd(cell, victims);
+				if (victims[0] === "pi" && cell.jobs > 0)
+					assert.ok(leftoversOf(cell).includes("sleep 600"), "the job is named");
+			});
+		}
+	}
+});
+
+function idsOf(victims: Victims): string {
+	if (victims.length > 1) return "F06";
+	return { parent: "F01, F02", supervisor: "F04", pi: "F05" }[victims[0]];
+}
+
+const leftoversOf = ({ result }: Cell) => result?.leftovers.map(({ command }) => command) ?? [];
+
+function checkEnd({ result, told, endedBy }: Cell, victims: Victims): void {
+	const names: readonly string[] = victims;
+	const failure = result?.outcome.kind === "failed" ? result.outcome.failure : undefined;
+	const parentDied = { kind: "stopped", cause: { kind: "aborted", by: "parent-death" } };
+	const piDied = { kind: "exit", exit: { kind: "signal", signal: "SIGKILL" }, stderr: "" };
+	// Only a supervisor writes a result.
+	if (names.includes("supervisor")) assert.equal(result, undefined);
+	else if (names.length === 2) assert.ok(failure?.kind === "stopped" || failure?.kind === "exit");
+	else assert.deepEqual(failure, names.includes("parent") ? parentDied : piDied);
+	if (names.includes("parent")) assert.equal(told, undefined);
+	else if (names.includes("supervisor")) assert.match(told ?? "", /^✗ victim: error — Sub-agent was lost: /);
+	else assert.match(told ?? "", /^✗ victim: error — Sub-agent process was killed by SIGKILL \(session: \w{16}\)$/);
+	if (endedBy === "the next parent") assert.equal(names.length, 3);
+}
