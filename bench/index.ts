@@ -4,7 +4,7 @@ import { benchLoad, benchStart } from "./start.ts";
 import { benchWindows } from "./windows.ts";
 
 const BENCHES = {
-	start: () => benchStart(8),
+	start: () => benchStart(5),
 	load: () => benchLoad(12),
 	follower: benchFollower,
 	windows: benchWindows,

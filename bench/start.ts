@@ -1,142 +1,162 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDelegation } from "../test/rig/delegation.ts";
-import { createHome, type Home } from "../test/rig/home.ts";
-import { type ModelServer, startModelServer, text } from "../test/rig/model-server.ts";
-import { runPi } from "../test/rig/pi.ts";
+import type { Home } from "../test/rig/home.ts";
+import { type ModelServer, startModelServer } from "../test/rig/model-server.ts";
+import { measureRequest } from "../test/rig/request-size.ts";
+import { homeFor, type Sample, sampleBare, sampleMemory, sampleStart, sampleSystem, type Work } from "./delegation.ts";
 import { median, ms, printTable, times } from "./figures.ts";
-
-/** From the call of the tool: until the first and the last child asked its model, and until the result. */
-interface Sample {
-	readonly first: number;
-	readonly all: number;
-	readonly result: number;
-}
+import { ourSystem, type System } from "./systems.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const CONCURRENCY = 4;
+const WRITING_MS = 2_000;
 
-/** How long a delegation takes to begin and to end, against pi processes started by hand in the same run. */
+/** A call that the model writes at once, and as real models write it; and one with more tasks than run at a time. */
+const WORKS: readonly Work[] = [
+	{ tasks: 1, writingMs: 0, turnMs: 0 },
+	{ tasks: 4, writingMs: 0, turnMs: 0 },
+	{ tasks: 16, writingMs: 0, turnMs: 0 },
+	{ tasks: 1, writingMs: WRITING_MS, turnMs: 0 },
+	{ tasks: 4, writingMs: WRITING_MS, turnMs: 0 },
+	{ tasks: 16, writingMs: WRITING_MS, turnMs: 500 },
+];
+
+/** A system that is measured, or a bare pi, with the home that it works in. */
+interface Contestant {
+	readonly name: string;
+	readonly system: System | undefined;
+	readonly home: Home;
+}
+
+/** How long a delegation takes to begin and to end, what it costs, and what the package adds to pi, beside a bare pi. */
 export async function benchStart(rounds: number): Promise<void> {
-	const packed = packPackage();
-	const server = await startModelServer(() => text("ok"));
-	const home = createHome(server);
+	const ours = ourSystem();
 	try {
-		const rows = [["tasks", "", "first request", "all requests", "result"]];
-		for (const tasks of [1, 4, 16]) {
-			const bare: Sample[] = [];
-			const ours: Sample[] = [];
-			for (let round = 0; round < Math.max(2, Math.ceil(rounds / Math.sqrt(tasks))); round++) {
-				bare.push(await startByHand(home, server, tasks));
-				ours.push(await startByTool(home, server, tasks, packed.extension));
-			}
-			const of = (samples: Sample[], pick: (sample: Sample) => number) => median(samples.map(pick));
-			const picks = [(s: Sample) => s.first, (s: Sample) => s.all, (s: Sample) => s.result];
-			rows.push([String(tasks), "bare pi", ...picks.map((pick) => ms(of(bare, pick)))]);
-			rows.push(["", "delegated", ...picks.map((pick) => ms(of(ours, pick)))]);
-			rows.push(["", "ratio", ...picks.map((pick) => times(of(ours, pick) / of(bare, pick)))]);
-		}
-		printTable("From the call to the children's requests and to the result (medians, interleaved)", rows);
+		await benchSystems([ours.system], rounds);
 	} finally {
-		await server.close();
-		home.dispose();
-		packed.dispose();
+		ours.dispose();
 	}
 }
 
-/** What the extension adds to pi's own start, until pi asks its model. */
-export async function benchLoad(rounds: number): Promise<void> {
-	const packed = packPackage();
-	const server = await startModelServer(() => text("ok"));
-	const home = createHome(server);
+/** The first system against all others and a bare pi: everybody takes part in every round. */
+export async function benchSystems(systems: readonly System[], rounds: number): Promise<void> {
+	const server = await startModelServer();
+	const contestants: Contestant[] = [undefined, ...systems].map((system) => ({
+		name: system?.name ?? "bare pi",
+		system,
+		home: homeFor(server, system),
+	}));
 	try {
-		const variants = { without: undefined, bundle: packed.extension, checkout: join(ROOT, "index.js") };
-		const samples = { without: [] as number[], bundle: [] as number[], checkout: [] as number[] };
-		for (let round = 0; round < rounds; round++) {
-			for (const name of ["without", "bundle", "checkout"] as const) {
-				const extension = variants[name];
-				const from = performance.now();
-				const pi = runPi(home, { prompt: "hello", ...(extension !== undefined && { extension }) });
-				const request = await nextRequest(server, server.requests.length);
-				samples[name].push(request - from);
-				await pi.done;
-			}
+		for (const { home } of contestants) await sampleStart(home, server); // whoever is first would compile everything
+		for (const work of WORKS) await benchWork(work, contestants, server, rounds);
+		await benchCosts(contestants, server, rounds);
+	} finally {
+		await server.close();
+		for (const { home } of contestants) home.dispose();
+	}
+}
+
+async function benchWork(
+	work: Work,
+	contestants: readonly Contestant[],
+	server: ModelServer,
+	rounds: number,
+): Promise<void> {
+	const samples = new Map<Contestant, Sample[]>(contestants.map((each) => [each, []]));
+	for (let round = 0; round < rounds; round++) {
+		for (const each of contestants) {
+			const { system, home } = each;
+			const sample = system ? await sampleSystem(home, server, system, work) : await sampleBare(home, server, work);
+			if (sample) samples.get(each)?.push(sample);
 		}
-		const base = median(samples.without);
-		printTable("pi's start with the extension, until its first request (medians, interleaved)", [
-			["", "start", "added"],
-			["without", ms(base), ""],
-			["as a package", ms(median(samples.bundle)), ms(median(samples.bundle) - base)],
-			["from a checkout", ms(median(samples.checkout)), ms(median(samples.checkout) - base)],
+	}
+	const ours = samples.get(contestants[1] as Contestant) ?? [];
+	const rows = contestants.map((each) => rowOf(each.name, samples.get(each) ?? [], ours));
+	printTable(titleOf(work), [
+		["", "first request", "all requests", "result", "CPU", "ours is (first)", "ours is (result)"],
+		...rows,
+	]);
+}
+
+function rowOf(name: string, samples: readonly Sample[], ours: readonly Sample[]): string[] {
+	if (samples.length === 0) return [name, "not possible"];
+	const of = (all: readonly Sample[], pick: (sample: Sample) => number) => median(all.map(pick));
+	const ratio = (pick: (sample: Sample) => number) => times(of(ours, pick) / of(samples, pick));
+	return [
+		name,
+		...[(s: Sample) => s.first, (s: Sample) => s.all, (s: Sample) => s.result].map((pick) => ms(of(samples, pick))),
+		`${of(samples, ({ cpuSeconds }) => cpuSeconds).toFixed(2)} s`,
+		...(samples === ours ? [] : [ratio(({ first }) => first), ratio(({ result }) => result)]),
+	];
+}
+
+function titleOf({ tasks, writingMs, turnMs }: Work): string {
+	const written = writingMs > 0 ? `written in ${writingMs / 1_000} s` : "written at once";
+	const turn = turnMs > 0 ? `, ${turnMs} ms per turn of a child's model` : "";
+	return `${tasks} ${tasks === 1 ? "task" : "tasks"}, the call ${written}${turn}: from the complete call (medians, interleaved)`;
+}
+
+/** What each adds to pi without being used, and the memory that four tasks take. */
+async function benchCosts(contestants: readonly Contestant[], server: ModelServer, rounds: number): Promise<void> {
+	const starts = new Map<Contestant, number[]>(contestants.map((each) => [each, []]));
+	for (let round = 0; round < rounds * 3; round++) {
+		for (const each of contestants) starts.get(each)?.push(await sampleStart(each.home, server));
+	}
+	const startOf = (each: Contestant) => median(starts.get(each) ?? []);
+	const [bare] = contestants;
+	const bareStart = bare ? startOf(bare) : 0;
+	const bareRequest = await measureRequest();
+	const rows: string[][] = [];
+	for (const each of contestants) {
+		const { name, system, home } = each;
+		const memory = `${Math.round(await sampleMemory(home, server, system))} MB`;
+		const start = ms(startOf(each));
+		if (!system) rows.push([name, start, "", "", `${memory} (one)`]);
+		else {
+			const characters = (await measureRequest({ settings: system.settings })) - bareRequest;
+			rows.push([name, start, ms(startOf(each) - bareStart), String(characters), memory]);
+		}
+	}
+	printTable(
+		"What it adds to pi without being used, and the memory of everything while four tasks wait for their models",
+		[["", "pi's start", "added", "characters in a request", "memory (PSS)"], ...rows],
+	);
+}
+
+/** What the extension adds to pi's start: in the parent, from a checkout, and in a child that has it installed. */
+export async function benchLoad(rounds: number): Promise<void> {
+	const ours = ourSystem();
+	const server = await startModelServer();
+	const [plain, packaged] = [homeFor(server), homeFor(server, ours.system)];
+	const checkout = homeFor(server, { ...ours.system, settings: { packages: [ROOT] } });
+	// A child has an extension in any case, and with it pi's loader.
+	const extension = plain.write(join(plain.root, "other/index.js"), "export default () => {};\n");
+	const child = { extension, env: { PI_SUBAGENTS_CHILD: "1" } };
+	const variants = [
+		{ name: "pi", home: plain, pi: {}, against: "pi" },
+		{ name: "with the package", home: packaged, pi: {}, against: "pi" },
+		{ name: "with a checkout", home: checkout, pi: {}, against: "pi" },
+		{ name: "pi with any extension", home: plain, pi: { extension }, against: "pi" },
+		{ name: "a child", home: plain, pi: child, against: "a child" },
+		{ name: "a child with the package", home: packaged, pi: child, against: "a child" },
+	];
+	try {
+		const samples = new Map(variants.map(({ name }) => [name, [] as number[]]));
+		for (const { home, pi } of variants) await sampleStart(home, server, pi);
+		for (let round = 0; round < rounds; round++) {
+			for (const { name, home, pi } of variants) samples.get(name)?.push(await sampleStart(home, server, pi));
+		}
+		const middle = (name: string) => median(samples.get(name) ?? []);
+		const fastest = (name: string) => Math.min(...(samples.get(name) ?? []));
+		printTable("pi's start, until its first request (medians and, less disturbed, the fastest; interleaved)", [
+			["", "start", "added", "fastest", "added"],
+			...variants.map(({ name, against }) => {
+				const added = (of: (name: string) => number) =>
+					name === against ? "" : `${ms(of(name) - of(against))} to ${against}`;
+				return [name, ms(middle(name)), added(middle), ms(fastest(name)), added(fastest)];
+			}),
 		]);
 	} finally {
 		await server.close();
-		home.dispose();
-		packed.dispose();
+		for (const home of [plain, packaged, checkout]) home.dispose();
+		ours.dispose();
 	}
-}
-
-async function nextRequest(server: ModelServer, after: number): Promise<number> {
-	const request = await server.waitForRequest(({ index }) => index >= after, 60_000);
-	return request.at;
-}
-
-async function startByHand(home: Home, server: ModelServer, tasks: number): Promise<Sample> {
-	server.use(() => text("ok"));
-	const before = server.requests.length;
-	const from = performance.now();
-	let waiting = tasks;
-	const work = async () => {
-		while (waiting-- > 0) await runPi(home, { prompt: "hello", timeoutMs: 120_000 }).done;
-	};
-	await Promise.all(Array.from({ length: Math.min(tasks, CONCURRENCY) }, work));
-	return sampleOf(server, before, from, performance.now());
-}
-
-async function startByTool(home: Home, server: ModelServer, tasks: number, extension: string): Promise<Sample> {
-	const before = server.requests.length;
-	const { parent, done } = startDelegation(home, server, {
-		extension,
-		args: { tasks: Array.from({ length: tasks }, (_, index) => ({ name: `t${index}`, prompt: "hello" })) },
-		child: () => text("ok"),
-		pi: { timeoutMs: 120_000 },
-	});
-	await parent.waitForEvent((event) => event.type === "tool_execution_start", 60_000);
-	const from = performance.now();
-	await parent.waitForEvent((event) => event.type === "tool_execution_end", 120_000);
-	const to = performance.now();
-	await done;
-	return sampleOf(server, before, from, to, (tools) => !tools.includes("delegate_to_subagents"));
-}
-
-function sampleOf(
-	server: ModelServer,
-	before: number,
-	from: number,
-	to: number,
-	isChild: (tools: readonly string[]) => boolean = () => true,
-): Sample {
-	const at = server.requests
-		.slice(before)
-		.filter(({ tools }) => isChild(tools))
-		.map((request) => request.at - from);
-	return { first: Math.min(...at), all: Math.max(...at), result: to - from };
-}
-
-/** The package as a person has it: the entry and the bundle, without the source. */
-export function packPackage(): { readonly extension: string; dispose(): void } {
-	const directory = mkdtempSync(join(tmpdir(), "pi-subagents-package-"));
-	execFileSync(process.execPath, [
-		"--disable-warning=ExperimentalWarning",
-		join(ROOT, "scripts/build.ts"),
-		join(directory, "dist"),
-	]);
-	for (const file of ["index.js", "package.json"]) cpSync(join(ROOT, file), join(directory, file));
-	symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-	return {
-		extension: join(directory, "index.js"),
-		dispose: () => rmSync(directory, { recursive: true, force: true }),
-	};
 }

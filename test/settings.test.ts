@@ -19,6 +19,7 @@ const DEFAULTS = {
 	maxBackground: 16,
 	maxRunsPerSession: 100,
 	timeout: undefined,
+	headStart: true,
 	leftovers: "end",
 	isolation: "none",
 	outputLimit: 51_200,

@@ -243,6 +243,50 @@ describe("/profile over RPC", () => {
 	});
 });
 
+test("/profile create --from copies an example under the name that was asked for, wherever the person wants it", async () => {
+	session = startProfileSession(home, EXTENSION);
+	const project = `Project (${join(home.project, ".pi", "agent-profiles")})`;
+	const copied = await session.command("/profile create finder --from scout", [
+		[/^Scope$/, project],
+		[/^Save project profile "finder"\?$/, true],
+	]);
+	assert.equal(copied.notice, `Saved project profile "finder": ${projectPath("finder")}`);
+	assert.match(copied.dialogs.at(-1)?.message ?? "", /tools: read, grep, find, ls[\s\S]*path:first-last/);
+	const example = readFileSync(new URL("../../examples/scout.md", import.meta.url), "utf8");
+	const bodyOf = (text: string) => text.slice(text.indexOf("\n---") + 4).trim();
+	const text = readFileSync(projectPath("finder"), "utf8");
+	assert.match(text, /^---\n# Looks things up[^\n]*\nname: finder\n/);
+	assert.equal(bodyOf(text), bodyOf(example));
+	assert.match((await session.command("/profile finder")).notice, /^finder \[project profile\]/);
+	assert.deepEqual(await session.command("/profile create x --from nobody"), {
+		dialogs: [],
+		notice: 'Unknown example: "nobody". Available examples: reviewer, sandboxed, scout, worker',
+		noticeType: "error",
+	});
+	assert.equal(
+		(await session.command("/profile create x --from")).notice,
+		"--from takes one of: reviewer, sandboxed, scout, worker",
+	);
+	for (const wrong of ["create --from scout", "create x --of scout", "create x --from scout more"]) {
+		assert.match((await session.command(`/profile ${wrong}`)).notice, /^Usage: .*--from <example>/, wrong);
+	}
+	assert.equal(
+		(await session.command("/profile create y --from worker", [[/^Scope$/, undefined]])).notice,
+		"Nothing was saved.",
+	);
+	assert.equal(existsSync(globalPath("y")), false);
+});
+
+test("/profile create --from without a screen copies to the person's own profiles, and overwrites nothing", async () => {
+	const create = async () =>
+		(await runPi(home, { mode: "text", extension: EXTENSION, prompt: "/profile create mine --from worker" }).done)
+			.stderr;
+	assert.equal(await create(), `Saved global profile "mine": ${globalPath("mine")}\n`);
+	assert.match(readFileSync(globalPath("mine"), "utf8"), /^---\n# Makes one change.*\nname: mine\n/);
+	assert.equal(statSync(globalPath("mine")).mode & 0o777, 0o600);
+	assert.equal(await create(), '"mine" exists: use /profile edit mine\n');
+});
+
 test("/profile without a screen answers in text, and asks nothing", async () => {
 	write(globalPath("reviewer"), ["name: reviewer"], "You review.");
 	const print = await runPi(home, { mode: "text", extension: EXTENSION, prompt: "/profile list" }).done;
@@ -268,8 +312,22 @@ test("A148 in a real terminal, with argument completion", { skip: terminalMissin
 	await terminal.sendKeys("Enter");
 	await terminal.waitFor(/reviewer \[global profile\][\s\S]*You review\./);
 
+	// What is complete is sent with one Enter: nothing is offered for it any more.
+	await terminal.type("/profile reviewer");
+	await terminal.waitFor(/\/profile reviewer\s*\n─+\n(?!.*→)/);
+	await terminal.sendKeys("Enter");
+	await terminal.waitWhile("/profile reviewer");
+	await terminal.type("/profile create copy --from sc");
+	await terminal.waitFor(/→ --from scout/);
+	await terminal.sendKeys("Tab");
+	await terminal.waitFor("/profile create copy --from scout");
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor(/Scope[\s\S]*Global/);
+	await terminal.sendKeys("Escape");
+	await terminal.waitFor("Nothing was saved.");
+
 	await terminal.type("/profile create typed");
-	await terminal.sendKeys("Escape", "Enter");
+	await terminal.sendKeys("Enter");
 	await terminal.waitFor(/Scope[\s\S]*Global/);
 	await terminal.sendKeys("Enter");
 	await terminal.waitFor("Provider");

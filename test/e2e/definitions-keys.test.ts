@@ -136,7 +136,10 @@ describe("X12: trust, in its three cases", () => {
 			childRequests.map(({ system }) => system.split("\n")[0]),
 			["THE PERSON'S"],
 		);
-		assert.match(result.text, /✗ keyed: error — Unknown profile: "keyed"\. Available profiles: shared\. The project has one/);
+		assert.match(
+			result.text,
+			/✗ keyed: error — Unknown profile: "keyed"\. Available profiles: shared\. The project has one/,
+		);
 		assert.match(
 			stderr,
 			/agent-profiles: 2 definitions are ignored, because this project is not trusted \(trust it with \/trust/,

@@ -223,7 +223,10 @@ describe("a definition, by what its child really got", () => {
 		const { count, profiles } = list.details as { count: number; profiles: Record<string, string> };
 		assert.equal(count, Object.keys(profiles).length);
 		assert.equal(profiles.full, 'full [project profile, hides a global one] · mock-1 · "OURS"');
-		assert.equal(profiles.brief, 'brief [project preset] · the session\'s model · short · "PRESET BODY"');
+		assert.equal(
+			profiles.brief,
+			'brief [project preset] · no model: a call as preset must name one · short · "PRESET BODY"',
+		);
 		assert.ok(list.text.startsWith(`${Object.values(profiles).join("\n")}\n\nProblems:\n`));
 		assert.match(list.text, /broken\.md:3: Nested mappings are not allowed/);
 		assert.equal(call.isError, true);

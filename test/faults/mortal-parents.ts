@@ -24,11 +24,16 @@ export interface ParentOrders {
 let parents = 0;
 
 /** Runs one parent to its end: how many steps it took, or that it died. */
-export async function parent(yard: Yard, orders: ParentOrders): Promise<number | "died"> {
+export async function parent(
+	yard: Yard,
+	orders: ParentOrders,
+	env: Readonly<Record<string, string>> = {},
+): Promise<number | "died"> {
 	const file = join(yard.temporary, `orders-${parents++}.json`);
 	writeFileSync(file, JSON.stringify(orders));
 	const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PARENT, file], {
 		stdio: ["ignore", "pipe", "pipe"],
+		env: { ...process.env, ...env },
 	});
 	const said = Promise.all([readText(child.stdout), readText(child.stderr)]);
 	const [code, signal] = await once(child, "close");
