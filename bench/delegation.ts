@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { toolOutcomes } from "../test/rig/delegation.ts";
 import { createHome, type Home } from "../test/rig/home.ts";
-import { type ModelRequest, type ModelServer, type ScriptedCall, text, toolCalls } from "../test/rig/model-server.ts";
+import {
+	type ModelRequest,
+	type ModelServer,
+	type Reply,
+	type ScriptedCall,
+	text,
+	toolCalls,
+} from "../test/rig/model-server.ts";
 import { type PiOptions, type PiRun, runPi } from "../test/rig/pi.ts";
 import { processesWithEnv, waitNoneWithEnv } from "../test/rig/processes.ts";
 import type { System } from "./systems.ts";
@@ -11,8 +18,9 @@ export interface Work {
 	readonly tasks: number;
 	/** How long the parent's model takes to write the call. */
 	readonly writingMs: number;
-	/** How long a child's model thinks. */
+	/** How long a child's model thinks in each of its turns, and how many there are; in all but the last it calls a tool. */
 	readonly turnMs: number;
+	readonly turns: number;
 }
 
 /** From the moment the call was complete, in milliseconds. */
@@ -49,7 +57,7 @@ export async function sampleSystem(
 	if (!calls) return undefined;
 	const before = server.requests.length;
 	const cpu = cpuSeconds();
-	serve(server, calls, work.writingMs, async () => text("ok", { delayMs: work.turnMs }));
+	serve(server, calls, work.writingMs, async (request) => childReply(request, work));
 	const parent = runPi(home, { prompt: PROMPT, timeoutMs: TIMEOUT_MS });
 	const { from, to } = await timesOf(parent, calls.length);
 	const { events } = await parent.done;
@@ -64,8 +72,9 @@ export async function sampleSystem(
 }
 
 /** The same work by pi processes that are started by hand, as many at a time. */
-export async function sampleBare(home: Home, server: ModelServer, { tasks, turnMs }: Work): Promise<Sample> {
-	server.use(() => text("ok", { delayMs: turnMs }));
+export async function sampleBare(home: Home, server: ModelServer, work: Work): Promise<Sample> {
+	const { tasks } = work;
+	server.use((request) => childReply(request, work));
 	const before = server.requests.length;
 	const cpu = cpuSeconds();
 	const from = performance.now();
@@ -113,6 +122,11 @@ export async function sampleStart(home: Home, server: ModelServer, options: Star
 	return at - from;
 }
 
+const childReply = ({ turn }: ModelRequest, { turnMs, turns }: Work): Reply =>
+	turn < turns - 1
+		? toolCalls([{ name: "bash", args: { command: "true" } }], { delayMs: turnMs })
+		: text("ok", { delayMs: turnMs });
+
 const promptsOf = (tasks: number) => Array.from({ length: tasks }, (_, at) => `${TASK}, part ${at + 1}`);
 
 const isChild = ({ messages }: ModelRequest) =>
@@ -122,12 +136,12 @@ function serve(
 	server: ModelServer,
 	calls: ScriptedCall[],
 	writingMs: number,
-	child: () => Promise<ReturnType<typeof text>>,
+	child: (request: ModelRequest) => Promise<Reply>,
 ): void {
 	const chunks = calls.reduce((sum, { args }) => sum + Math.ceil(JSON.stringify(args).length / CHUNK_CHARS), 0);
 	const writing = writingMs > 0 ? { argumentChunkDelayMs: writingMs / chunks } : {};
 	server.use((request) => {
-		if (isChild(request)) return child();
+		if (isChild(request)) return child(request);
 		return request.turn === 0 ? toolCalls(calls, writing) : text("the parent is done");
 	});
 }
@@ -144,7 +158,7 @@ async function timesOf(parent: PiRun, calls: number): Promise<{ readonly from: n
 function requestTimes(server: ModelServer, before: number, from: number, tasks: number, name: string) {
 	const times = server.requests
 		.slice(before)
-		.filter(isChild)
+		.filter((request) => isChild(request) && request.turn === 0)
 		.map(({ at }) => at - from);
 	if (times.length !== tasks) throw new Error(`${name}: ${times.length} requests of children instead of ${tasks}`);
 	return { first: Math.min(...times), all: Math.max(...times) };

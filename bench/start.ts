@@ -11,12 +11,12 @@ const WRITING_MS = 2_000;
 
 /** A call that the model writes at once, and as real models write it; and one with more tasks than run at a time. */
 const WORKS: readonly Work[] = [
-	{ tasks: 1, writingMs: 0, turnMs: 0 },
-	{ tasks: 4, writingMs: 0, turnMs: 0 },
-	{ tasks: 16, writingMs: 0, turnMs: 0 },
-	{ tasks: 1, writingMs: WRITING_MS, turnMs: 0 },
-	{ tasks: 4, writingMs: WRITING_MS, turnMs: 0 },
-	{ tasks: 16, writingMs: WRITING_MS, turnMs: 500 },
+	{ tasks: 1, writingMs: 0, turnMs: 0, turns: 1 },
+	{ tasks: 4, writingMs: 0, turnMs: 0, turns: 1 },
+	{ tasks: 16, writingMs: 0, turnMs: 0, turns: 1 },
+	{ tasks: 1, writingMs: WRITING_MS, turnMs: 0, turns: 1 },
+	{ tasks: 4, writingMs: WRITING_MS, turnMs: 0, turns: 1 },
+	{ tasks: 16, writingMs: WRITING_MS, turnMs: 500, turns: 2 },
 ];
 
 /** A system that is measured, or a bare pi, with the home that it works in. */

@@ -33,7 +33,7 @@ export interface KeyInUse {
 
 /** Lines of JSON from the parent to the supervisor. */
 export type ToSupervisor =
-	/** The task may take its time. Until then the run ends, without a trace, with whoever said this. */
+	/** The task may take its time. Until then the run ends, without a trace, with whoever said this. It is answered. */
 	| { readonly type: "hold"; readonly dialect: string | undefined }
 	| { readonly type: "start"; readonly packet: Packet }
 	| { readonly type: "stop"; readonly cause: StopCause };

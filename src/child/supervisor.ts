@@ -60,7 +60,9 @@ async function supervise(directory: string): Promise<void> {
 		clearTimeout(overdue);
 		if (message.type === "start") beginning.resolve({ kind: "start", packet: message.packet });
 		if (message.type === "stop") stop(message.cause);
-		if (message.type === "hold" && message.dialect !== undefined) held.warmUp(message.dialect);
+		if (message.type !== "hold") return;
+		if (message.dialect !== undefined) held.warmUp(message.dialect);
+		control.send({ type: "grown" });
 	};
 	const onOwnerGone = () => {
 		if (spec.lifetime === "foreground") stop({ kind: "aborted", by: "parent-death" });

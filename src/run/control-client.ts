@@ -47,10 +47,12 @@ function createClient(socket: Socket): ControlClient {
 		wake();
 	});
 	socket.on("error", () => {});
-	socket.on("close", () => {
-		open = false;
-		wake();
-	});
+	for (const end of ["end", "close"] as const) {
+		socket.on(end, () => {
+			open = false;
+			wake();
+		});
+	}
 	return {
 		isOpen: () => open,
 		send(message) {

@@ -50,17 +50,15 @@ export const startsChildren = (tool: string): boolean => Object.hasOwn(WRITINGS,
 
 /**
  * The runs that a call announces, from what has been written of it, each with ids of its own. A task whose text has begun
- * is taken at its word; before that it is expected to be like the one before it.
+ * is taken at its word; before that it is expected to be like the one before it, as are so many more.
  */
-export function announcedRequests(tool: string, args: Fields, parent: Parent): RunRequest[] {
+export function announcedRequests(tool: string, args: Fields, parent: Parent, more = 0): RunRequest[] {
 	const writing = WRITINGS[tool];
 	if (!writing) return [];
 	const tasks = writing.tasks(args);
-	return tasks.flatMap((task, at) => {
-		const isKnown = at < tasks.length - 1 || writing.text in task;
-		const like = isKnown ? task : tasks[at - 1];
-		return (like && writing.requestOf(like, args, parent)) ?? [];
-	});
+	const known = tasks.filter((task, at) => at < tasks.length - 1 || writing.text in task);
+	const expected = Array.from({ length: tasks.length - known.length + more }, () => known.at(-1));
+	return [...known, ...expected].flatMap((like) => (like && writing.requestOf(like, args, parent)) ?? []);
 }
 
 const listOf = (value: unknown): readonly Fields[] =>

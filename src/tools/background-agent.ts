@@ -86,7 +86,7 @@ async function launch(parameters: BackgroundParameters, call: Call): Promise<Res
 		void row.parked?.drop();
 		return err(ABORTED);
 	}
-	const prepared = prepareRow(row, host, parent);
+	const prepared = await prepareRow(row, host, parent);
 	if (!prepared.ok) return prepared;
 	const { spec, directory } = prepared.value.run;
 	const run = runOf(spec, directory, context.sessionManager.getSessionId());

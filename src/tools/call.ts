@@ -144,7 +144,7 @@ async function runRow(
 	const shownIn = await paneOf(row.request, host, parent);
 	if (!shownIn.ok) return refuse({ kind: "rejected", message: shownIn.error });
 	if (stop.aborted) return refuse({ kind: "stopped", cause: { kind: "aborted", by: "caller" } });
-	const prepared = prepareRow(row, host, parent);
+	const prepared = await prepareRow(row, host, parent);
 	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });
 	const { run, launch } = prepared.value;
 	host.keep(recordOf(row, run.directory));
@@ -163,15 +163,15 @@ async function paneOf(
 }
 
 /** The row's run, parked or not, and how it is launched. */
-export function prepareRow(
+export async function prepareRow(
 	row: Row,
 	host: Host,
 	parent: Parent,
-): Result<{ readonly run: PreparedRun; readonly launch: Launcher }> {
+): Promise<Result<{ readonly run: PreparedRun; readonly launch: Launcher }>> {
 	const { parked, plan } = row;
 	if (!plan.ok) return plan;
 	row.parked = undefined;
-	const begun = parked?.isAlive() ? parked.begin(plan.value) : undefined;
+	const begun = (await parked?.answers()) ? parked?.begin(plan.value) : undefined;
 	if (parked && begun?.ok) return ok({ run: begun.value, launch: parked.launch });
 	if (parked) {
 		// Whatever is still clearing away that one goes by its id.

@@ -8,6 +8,8 @@ import { canBeParked, launchKey, type ParkedRun, parkRun, underIdsOf } from "./p
 
 /** A call that is written this fast needs no head start, and gets none. */
 const PATIENCE_MS = 20;
+/** Where tasks follow each other faster than children start, the next one's is started before there is a word of it. */
+const START_MS = 1_000;
 /** Then another one takes its place: what pi has read when it started may be out of date. */
 const MAX_AGE_MS = 50_000;
 
@@ -67,7 +69,7 @@ export function createHeadStart(host: Session): HeadStart {
 		const { headStart, maxConcurrency, maxRunsPerSession } = parent.settings;
 		if (!headStart) return;
 		const room = Math.min(maxConcurrency, host.budget.left(maxRunsPerSession));
-		const requests = calls.flatMap((call) => announcedRequests(call.name, call.arguments, parent)).slice(0, room);
+		const requests = current.announced(calls).slice(0, room);
 		const wanted = (await Promise.all(requests.map(current.plan))).filter((each) => each !== undefined);
 		if (current === planning) spares = fit(spares, wanted, parent); // else the message is complete
 	};
@@ -109,6 +111,8 @@ interface Wanted {
 
 interface Planning {
 	readonly parent: Parent;
+	/** The runs of what has been written so far, and of what will be before a child could be started for it. */
+	announced(calls: readonly WrittenCall[]): RunRequest[];
 	/** What an announced run comes to; undefined where it cannot be parked, or makes no sense. */
 	plan(request: RunRequest): Promise<Wanted | undefined>;
 }
@@ -117,8 +121,15 @@ interface Planning {
 function createPlanning(host: Session, context: ExtensionContext): Planning {
 	const parent = parentOf(host, context);
 	const known = new Map<string, Promise<Wanted | undefined>>();
+	const startedAt = performance.now();
 	return {
 		parent,
+		announced: (calls) =>
+			calls.flatMap(({ name, arguments: args }) => {
+				const requests = announcedRequests(name, args, parent);
+				const isFast = requests.length > 1 && performance.now() - startedAt < requests.length * START_MS;
+				return isFast ? announcedRequests(name, args, parent, 1) : requests;
+			}),
 		async plan(request) {
 			if (!canBeParked(request)) return undefined;
 			const { word, definition, model, cwd, session, lifetime } = request;

@@ -8,6 +8,7 @@ import { createRunDirectory, writeMeta } from "../records/run-directory.ts";
 import type { PreparedRun } from "../run/execute.ts";
 import { type Launched, type Launcher, launchProcess } from "../run/launch-process.ts";
 
+const ANSWER_MS = 1_000;
 /** Nobody waits longer for one that is not needed. */
 const GONE_MS = 2_000;
 
@@ -15,7 +16,10 @@ const GONE_MS = 2_000;
 export interface ParkedRun {
 	readonly ids: RunIds;
 	readonly parkedAt: number;
+	/** As far as is known. */
 	isAlive(): boolean;
+	/** Asks: one that has just died is not known to. */
+	answers(): Promise<boolean>;
 	/** Makes it the planned run, which must have its ids. From here on it is not parked any more. */
 	begin(planned: PlannedRun): Result<PreparedRun>;
 	/** Gives what was launched when the run was parked. */
@@ -25,7 +29,7 @@ export interface ParkedRun {
 }
 
 /** Undefined where there is no room for it. It stays out of sight: what goes wrong here is told when a run needs it. */
-export function parkRun(planned: PlannedRun, parent: Parent): ParkedRun | undefined {
+export function parkRun(planned: PlannedRun, parent: Pick<Parent, "cwd" | "dialect">): ParkedRun | undefined {
 	const { runId, sessionId } = planned.spec;
 	// While it is parked it ends with its parent, whatever it is for.
 	const foreground: RunSpec = { ...planned.spec, lifetime: "foreground" };
@@ -37,17 +41,25 @@ export function parkRun(planned: PlannedRun, parent: Parent): ParkedRun | undefi
 	const { path: directory, spec } = made.value;
 	let failed = false;
 	let launched: Launched | undefined;
-	const launching = launchProcess(directory, spec).then((result) => {
-		if (result.ok) {
-			launched = result.value;
-			launched.control.send({ type: "hold", dialect: parent.dialect });
-		} else failed = true;
+	const hold = async ({ control }: Launched, dialect: string | undefined) => {
+		control.send({ type: "hold", dialect });
+		return (await control.next()) !== undefined;
+	};
+	const launching = launchProcess(directory, spec).then(async (result) => {
+		if (result.ok) launched = result.value;
+		failed = !result.ok || !(await hold(result.value, parent.dialect));
 		return result;
 	});
 	return {
 		ids: { runId, sessionId },
 		parkedAt: performance.now(),
 		isAlive: () => !failed && launched?.control.isOpen() !== false,
+		async answers() {
+			const result = await launching;
+			if (failed || !result.ok) return false;
+			const silence = new Promise<boolean>((resolve) => setTimeout(resolve, ANSWER_MS, false).unref());
+			return await Promise.race([hold(result.value, undefined), silence]);
+		},
 		begin({ spec: wanted, packet }) {
 			const meta = writeMeta(directory, wanted);
 			return meta.ok ? ok({ spec: meta.value, packet, directory }) : meta;

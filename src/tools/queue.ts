@@ -20,7 +20,8 @@ export function createQueue(rows: readonly Row[], parent: Parent): Queue {
 			working.add(row);
 			for (const next of waiting) {
 				if (next.parked || !next.plan.ok || !canBeParked(next.request)) continue;
-				next.parked = parkRun(next.plan.value, parent);
+				// While others work, what could be done early is done just as well in its time.
+				next.parked = parkRun(next.plan.value, { ...parent, dialect: undefined });
 				return;
 			}
 		},

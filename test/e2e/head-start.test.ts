@@ -151,7 +151,7 @@ describe("children that are started while their call is written", () => {
 	for (const { name, tool, args, parked } of VARIANTS) {
 		test(`${name}: requests, answer and artifacts are those of a cold start`, async () => {
 			const ask = async (headStart: boolean) => {
-				use({ headStart });
+				use({ headStart, maxConcurrency: parked });
 				const earlier = new Set(directories());
 				let waiting: readonly string[] = [];
 				const see = (runIds: readonly string[]) => {
@@ -183,7 +183,7 @@ describe("children that are started while their call is written", () => {
 	const task = (name: string, fields: object = {}) => ({ name, ...fields, prompt: `look at ${name}` });
 
 	test("a call that is given up while it is written leaves nothing", async () => {
-		use({});
+		use({ maxConcurrency: 2 });
 		const gone = Promise.withResolvers<readonly string[]>();
 		const { parent } = delegateTo([task("one"), task("two")], {
 			pi: { mode: "rpc" },
@@ -215,7 +215,7 @@ describe("children that are started while their call is written", () => {
 	});
 
 	test("a task that turns out to be another's is run by its own agent, and the guess is ended", async () => {
-		use({});
+		use({ maxConcurrency: 2 });
 		let waiting: readonly string[] = [];
 		// The second task's text begins with the last 8 characters: until then it is expected to be like the first.
 		const written = (prompt: string) => [
@@ -266,7 +266,7 @@ describe("children that are started while their call is written", () => {
 		["background_agent", { preset: "added", task: "later" }, 1],
 	] as const) {
 		test(`F01: when the parent is killed while it writes a call of ${tool}, what waits goes with it`, async () => {
-			use({});
+			use({ maxConcurrency: count });
 			const seen = Promise.withResolvers<readonly string[]>();
 			const { parent, done } = startDelegation(home, server, {
 				extension: EXTENSION,
@@ -283,6 +283,21 @@ describe("children that are started while their call is written", () => {
 			await done;
 		});
 	}
+
+	test("tasks that follow each other fast are expected to go on; one that does not come is ended", async () => {
+		use({});
+		let waiting: readonly string[] = [];
+		const { done } = delegateTo([task("one"), task("two")], {
+			writing: untilParked(3, (runIds) => {
+				waiting = runIds;
+			}),
+		});
+		const { childRequests } = await done;
+		assert.equal(childRequests.length, 2);
+		const guess = waiting.filter((runId) => !existsSync(join(runs(), runId, "result.json")));
+		assert.equal(guess.length, 1);
+		await nothingLeft(guess);
+	});
 
 	test("the setting headStart switches it off; more than maxConcurrency or the budget never wait", async () => {
 		const mostParked = async (subagents: Record<string, unknown>, tasks: number) => {
