@@ -35,6 +35,8 @@ function namesFrom(specifier: string): string {
 	return [...new Set(names)].join(", ");
 }
 
+const YAML_1_1 = ["binary", "omap", "pairs", "schema", "set", "timestamp", "intTime", "floatTime"];
+
 /** The only package that is not needed by every session: a file of its own, read when it is, with the two names we use. */
 const yamlApart: Plugin = {
 	name: "yaml-apart",
@@ -46,6 +48,10 @@ const yamlApart: Plugin = {
 		onLoad({ filter: /.*/, namespace: "part" }, () => ({
 			contents: 'export { Document } from "./doc/Document.js"; export { parseDocument } from "./public-api.js";',
 			resolveDir: join(root, "node_modules/yaml/browser/dist"),
+		}));
+		// YAML 1.1 was something else: a definition has no `!!binary` and no sexagesimal numbers.
+		onLoad({ filter: /yaml-1\.1[\\/](binary|omap|pairs|schema|set|timestamp)\.js$/ }, () => ({
+			contents: `export const ${YAML_1_1.map((name) => `${name} = undefined`).join(", ")};`,
 		}));
 	},
 };

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
+import type { Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { isolate } from "./isolation.ts";
+import { type Isolation, isolate } from "./isolation.ts";
 import { spawnPi, type WaitingPi } from "./pi-process.ts";
 
 /** What a pi has read when it started (context files, settings, skills) may be out of date after this. */
@@ -10,6 +11,8 @@ const MAX_AGE_MS = 60_000;
 export interface HeldPi {
 	/** The pi, where it is just what one that starts now would be. It can be taken once. */
 	take(spec: RunSpec): Promise<WaitingPi | undefined>;
+	/** How the pi of this run is to be started. */
+	isolationFor(spec: RunSpec): Promise<Result<Isolation>>;
 	/** Has it get ready for its first request meanwhile. */
 	warmUp(dialect: string): void;
 	/** Ends one that was not taken. */
@@ -19,7 +22,8 @@ export interface HeldPi {
 /** Starts pi ahead of its task. For one that is started early the task may take its time, or never come. */
 export function holdPi(spec: RunSpec, when: "on time" | "early"): HeldPi {
 	const bornAt = performance.now();
-	let pi = hold(spec, when);
+	const isolation = isolate(spec);
+	let pi = hold(spec, isolation, when);
 	const end = async () => {
 		const waiting = await pi;
 		pi = Promise.resolve(undefined);
@@ -38,14 +42,19 @@ export function holdPi(spec: RunSpec, when: "on time" | "early"): HeldPi {
 			return waiting;
 		},
 		end,
+		isolationFor: (wanted) => (startsAlike(spec, wanted) ? isolation : isolate(wanted)),
 		warmUp: (dialect) => void pi.then((waiting) => waiting?.warmUp(dialect)),
 	};
 }
 
 /** Whatever keeps it from being started is told when it is needed. */
-async function hold(spec: RunSpec, when: "on time" | "early"): Promise<WaitingPi | undefined> {
+async function hold(
+	spec: RunSpec,
+	isolating: Promise<Result<Isolation>>,
+	when: "on time" | "early",
+): Promise<WaitingPi | undefined> {
 	if (goesOn(spec)) return undefined;
-	const isolation = await isolate(spec);
+	const isolation = await isolating;
 	if (!isolation.ok) return undefined;
 	try {
 		return spawnPi(spec, isolation.value, when);

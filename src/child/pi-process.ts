@@ -21,6 +21,8 @@ export interface PiProcess extends Pi {
 	stderrTail(): string;
 	/** It was started ahead of its task, and ended before it had told anything: another one may take its place. */
 	wasStillborn(): boolean;
+	/** It is not replaced: what it complained about is told. */
+	tellComplaints(): void;
 }
 
 export interface Listener {
@@ -78,6 +80,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 			stdin.end(PLACEHOLDER);
 			return {
 				stderrTail: reading.stderrTail,
+				tellComplaints: reading.tellComplaints,
 				wasStillborn: () => when === "early" && !reading.hasSpoken(),
 				pid: child.pid,
 				exit,
@@ -120,11 +123,14 @@ function readOutput(
 		artifacts.stderr(`${text}\n`);
 		stray("stderr", text);
 	};
-	const onEvent = (event: RunEvent) => {
-		spoken = true;
+	const tellComplaints = () => {
 		const early = waiting ?? [];
 		waiting = undefined;
 		for (const text of early) complain(text);
+	};
+	const onEvent = (event: RunEvent) => {
+		spoken = true;
+		tellComplaints();
 		listener.onEvent(event);
 	};
 	const onDropped = (count: number) => complain(`${count} line(s) of more than ${MAX_LINE_BYTES} bytes were dropped`);
@@ -132,7 +138,7 @@ function readOutput(
 	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener);
 	stdout.on("close", output.end);
 	readLines(stderr, (line) => complain(clean(line).toString("utf8")), onDropped, listener);
-	return { stderrTail: tail.text, hasSpoken: () => spoken };
+	return { stderrTail: tail.text, hasSpoken: () => spoken, tellComplaints };
 }
 
 /**

@@ -6,7 +6,7 @@ import { conclude, initialState, type RunResult, type RunState, reduce, resultOf
 import type { Artifacts } from "./artifacts.ts";
 import { createCorrections } from "./corrections.ts";
 import { type HeldPi, holdPi } from "./held-pi.ts";
-import { type Isolation, isolate } from "./isolation.ts";
+import type { Isolation } from "./isolation.ts";
 import { type Listener, type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
 import { GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
 import { processesOf } from "./run-processes.ts";
@@ -55,6 +55,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 	const end = async (exit: Exit, startedAt: number): Promise<RunResult> => {
 		over = true;
 		guard.dispose();
+		await held.end(); // one that was not taken is no leftover
 		const leftovers = await clear(spec, state);
 		await child.drained();
 		if (state.partial !== "") artifacts.transcript(`${state.partial}\n`);
@@ -62,18 +63,17 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		const outcome = outcomeAfter(exit);
 		// A child that had to be helped out after its answer did not fail.
 		const seen: Exit = outcome.kind === "completed" && child.wasEnded() ? { kind: "code", code: 0 } : exit;
-		const endedAt = Math.max(Date.now(), startedAt);
-		const { errors: artifactErrors } = artifacts;
-		return { ...resultOf(spec.runId, state, { outcome, exit: seen, endedAt, leftovers, artifactErrors }), startedAt };
+		const ended = { outcome, exit: seen, endedAt: Math.max(Date.now(), startedAt), leftovers };
+		return { ...resultOf(spec.runId, state, { ...ended, artifactErrors: artifacts.errors }), startedAt };
 	};
 
 	/** pi, and where it left without an answer and may be corrected, pi again with the same session. */
 	const runPi = async (isolation: Isolation, packet: Packet, startedAt: number): Promise<Exit> => {
 		const waiting = await held.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
-		const exit = await child.run(() => spawnPi(spec, isolation), packet, startedAt, waiting);
-		const crashed = !child.wasEnded() && (exit.kind !== "code" || exit.code !== 0);
-		if (spec.contract.kind !== "finalize" || crashed) return exit;
+		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
+		const exit = await child.run(spawn, packet, startedAt, waiting);
+		if (spec.contract.kind !== "finalize" || (!child.wasEnded() && hasCrashed(exit))) return exit;
 		await child.drained();
 		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
 		return next ? await runPi(isolation, next, startedAt) : exit;
@@ -90,7 +90,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 			const lock = await lockSession(spec.sharedSession, spec, stopped.signal);
 			if (!lock.ok) return await end({ kind: "refused", message: lock.error }, startedAt);
 			try {
-				const isolation = await isolate(spec);
+				const isolation = await held.isolationFor(spec);
 				if (!isolation.ok) return await end({ kind: "refused", message: isolation.error }, startedAt);
 				return await end(await runPi(isolation.value, packet, startedAt), startedAt);
 			} finally {
@@ -99,6 +99,8 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		},
 	};
 }
+
+const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;
 
 async function endUnstarted(waiting: WaitingPi | undefined): Promise<Exit> {
 	await waiting?.end();
@@ -134,15 +136,26 @@ function createChild(artifacts: Artifacts, listener: Listener) {
 		return exit;
 	};
 	return {
-		/** Never throws: how it ended, or why it could not be started. */
-		async run(spawn: () => WaitingPi, packet: Packet, startedAt: number, held?: WaitingPi): Promise<Exit> {
+		/**
+		 * The pi that waits, or a new one, unless `spawn` has none any more. Never throws: how it ended, or why it could not be
+		 * started.
+		 */
+		async run(
+			spawn: () => WaitingPi | undefined,
+			packet: Packet,
+			startedAt: number,
+			held: WaitingPi | undefined,
+		): Promise<Exit> {
 			try {
-				if (held) {
-					const exit = await begin(held, packet, startedAt);
-					await pi?.drained;
-					if (!pi?.wasStillborn() || ending) return exit;
-				}
-				return await begin(spawn(), packet, startedAt);
+				const first = held ?? spawn();
+				if (!first) return { kind: "spawn-failed", message: "stopped before it was started" };
+				const exit = await begin(first, packet, startedAt);
+				if (!held) return exit;
+				await pi?.drained;
+				const next = pi?.wasStillborn() && !ending ? spawn() : undefined;
+				if (next) return await begin(next, packet, startedAt);
+				pi?.tellComplaints();
+				return exit;
 			} catch (error) {
 				return { kind: "spawn-failed", message: messageOf(error) };
 			}

@@ -8,9 +8,11 @@ import { openArtifacts } from "./artifacts.ts";
 import { type ControlServer, listen } from "./control-server.ts";
 import { holdPi } from "./held-pi.ts";
 import { ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
-import { stopOrphans } from "./stop-ladder.ts";
+import { stopOrphans, sweep } from "./stop-ladder.ts";
 import { createRun } from "./supervised-run.ts";
 
+/** However long a parent lives: one that has not come for its run by then will not. */
+const MAX_PARKED_MS = 10 * 60 * 1_000;
 /** Between two notices that there is more to read. */
 const NUDGE_MS = 15;
 
@@ -55,12 +57,13 @@ async function supervise(directory: string): Promise<void> {
 		stop({ kind: "broken", message: messageOf(error) });
 	});
 
-	const overdue = setTimeout(() => beginning.resolve({ kind: "none" }), PACKET_TIMEOUT_MS);
+	let overdue = setTimeout(() => beginning.resolve({ kind: "none" }), PACKET_TIMEOUT_MS);
 	const onMessage = (message: ToSupervisor) => {
 		clearTimeout(overdue);
 		if (message.type === "start") beginning.resolve({ kind: "start", packet: message.packet });
 		if (message.type === "stop") stop(message.cause);
 		if (message.type !== "hold") return;
+		overdue = setTimeout(() => beginning.resolve({ kind: "none" }), MAX_PARKED_MS);
 		if (message.dialect !== undefined) held.warmUp(message.dialect);
 		control.send({ type: "grown" });
 	};
@@ -76,6 +79,7 @@ async function supervise(directory: string): Promise<void> {
 	const begun = await beginning.promise;
 	if (parked && begun.kind === "none" && !existsSync(join(directory, FILES.meta))) {
 		await held.end();
+		await sweep(spec.runId); // its extensions may have started something
 		rmSync(directory, { recursive: true, force: true });
 		return await control.close();
 	}

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 
 const COMMAND_TIMEOUT_MS = 10_000;
 
-const commandKeys = new Map<string, string>();
+const commandKeys = new Map<string, Promise<string>>();
 
 /**
  * The key that a value stands for, as pi's models.json reads it: `!command` is what the command prints, `$NAME` and
@@ -32,15 +32,19 @@ function keyFromTemplate(value: string, env: NodeJS.ProcessEnv): Result<string> 
 
 /** A command is run once per process: it may ask for a fingerprint. One that failed is run again. */
 async function keyFromCommand(command: string): Promise<Result<string>> {
-	const known = commandKeys.get(command);
-	if (known !== undefined) return ok(known);
-	const printed = await new Promise<string>((resolve) => {
+	const known = commandKeys.get(command) ?? outputOf(command);
+	commandKeys.set(command, known);
+	const printed = await known;
+	if (printed !== "") return ok(printed);
+	commandKeys.delete(command);
+	return err("the command of its apiKey failed, or printed nothing");
+}
+
+function outputOf(command: string): Promise<string> {
+	return new Promise<string>((resolve) => {
 		const child = exec(command, { timeout: COMMAND_TIMEOUT_MS, windowsHide: true }, (error, stdout) =>
 			resolve(error ? "" : stdout.trim()),
 		);
 		child.stdin?.on("error", () => {}).end();
 	});
-	if (printed === "") return err("the command of its apiKey failed, or printed nothing");
-	commandKeys.set(command, printed);
-	return ok(printed);
 }

@@ -15,7 +15,7 @@ export interface Launched {
 	unref(): void;
 }
 
-/** Starts a supervisor for a run directory that has its meta.json. What it launches waits for its packet. */
+/** Starts a supervisor for a run directory that has its meta.json or, parked, what stands in for it. What it launches waits for its packet. */
 export type Launcher = (directory: string, spec: RunSpec) => Promise<Result<Launched>>;
 
 const READY_TIMEOUT_MS = 10_000;

@@ -1,6 +1,7 @@
 import type { Parent } from "../plan/parent.ts";
 import { presetRequest } from "../plan/preset.ts";
 import type { RunRequest } from "../plan/run.ts";
+import type { Family } from "../settings.ts";
 import { parseTasks } from "./delegate-schema.ts";
 import { parseSubagent } from "./subagent-schema.ts";
 
@@ -8,6 +9,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What a call says of its tasks before it is complete. */
 interface Writing {
+	readonly family: Family;
 	/** The tasks so far; the last one may be unfinished. */
 	tasks(args: Fields): readonly Fields[];
 	/** The text of a task: what is said before it is how its child is started. */
@@ -19,6 +21,7 @@ const text = "-"; // not known yet, and not needed
 
 const WRITINGS: Readonly<Record<string, Writing>> = {
 	delegate_to_subagents: {
+		family: "delegate",
 		tasks: ({ tasks }) => listOf(tasks),
 		text: "prompt",
 		requestOf({ profile, cwd, resume }, args) {
@@ -27,6 +30,7 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
 		},
 	},
 	subagent: {
+		family: "subagent",
 		tasks: (args) => ("tasks" in args ? listOf(args.tasks) : [args]),
 		text: "task",
 		requestOf({ preset, agent, sessionId, model, cwd }, _args, parent) {
@@ -35,6 +39,7 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
 		},
 	},
 	background_agent: {
+		family: "background",
 		tasks: (args) => [args],
 		text: "task",
 		requestOf({ preset, model, cwd }) {
@@ -45,8 +50,9 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
 	},
 };
 
-/** Whether a call of this tool starts children. */
-export const startsChildren = (tool: string): boolean => Object.hasOwn(WRITINGS, tool);
+/** To which family a tool belongs that starts children; undefined for any other. */
+export const familyOf = (tool: string): Family | undefined =>
+	Object.hasOwn(WRITINGS, tool) ? WRITINGS[tool]?.family : undefined;
 
 /**
  * The runs that a call announces, from what has been written of it, each with ids of its own. A task whose text has begun

@@ -80,19 +80,15 @@ async function launch(parameters: BackgroundParameters, call: Call): Promise<Res
 	const [row] = await planRows([presetRequest(asked, "background", parent.settings.timeout)], call);
 	if (!row) return err("a call without a task");
 	if (!row.plan.ok) return row.plan;
-	const over = host.sessionSignal();
-	const isAborted = () => signal?.aborted === true || over.aborted;
-	if (isAborted()) {
-		void row.parked?.drop();
-		return err(ABORTED);
-	}
-	const prepared = await prepareRow(row, host, parent);
+	const stop = AbortSignal.any([host.sessionSignal(), ...(signal ? [signal] : [])]);
+	const prepared = await prepareRow(row, host, parent, stop);
+	if (stop.aborted) return err(ABORTED);
 	if (!prepared.ok) return prepared;
 	const { spec, directory } = prepared.value.run;
 	const run = runOf(spec, directory, context.sessionManager.getSessionId());
 	const started = await start(
 		prepared.value.run,
-		(control) => (isAborted() ? err(ABORTED) : host.background.add(run, control)),
+		(control) => (stop.aborted ? err(ABORTED) : host.background.add(run, control)),
 		prepared.value.launch,
 	);
 	return started.ok ? ok(run) : started;

@@ -5,7 +5,7 @@ import { agentDirectory } from "../agent-directory.ts";
 import { scriptPath } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
 import type { RunRecord } from "../domain/record.ts";
-import { ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { RunIds } from "../domain/spec.ts";
 import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
@@ -143,8 +143,8 @@ async function runRow(
 	if (!row.plan.ok) return end(row.state, undefined);
 	const shownIn = await paneOf(row.request, host, parent);
 	if (!shownIn.ok) return refuse({ kind: "rejected", message: shownIn.error });
+	const prepared = stop.aborted ? err("") : await prepareRow(row, host, parent, stop);
 	if (stop.aborted) return refuse({ kind: "stopped", cause: { kind: "aborted", by: "caller" } });
-	const prepared = await prepareRow(row, host, parent);
 	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });
 	const { run, launch } = prepared.value;
 	host.keep(recordOf(row, run.directory));
@@ -162,16 +162,22 @@ async function paneOf(
 	return await createPanes({ titleOf: paneTitle, atEnd, environment: process.env, warn: host.warn });
 }
 
-/** The row's run, parked or not, and how it is launched. */
+/** The row's run, parked or not, and how it is launched: at once, or nobody ends what was parked. Nothing once it is stopped. */
 export async function prepareRow(
 	row: Row,
 	host: Host,
 	parent: Parent,
+	stop: AbortSignal,
 ): Promise<Result<{ readonly run: PreparedRun; readonly launch: Launcher }>> {
 	const { parked, plan } = row;
 	if (!plan.ok) return plan;
 	row.parked = undefined;
-	const begun = (await parked?.answers()) ? parked?.begin(plan.value) : undefined;
+	const answers = (await parked?.answers()) ?? false;
+	if (stop.aborted) {
+		void parked?.drop();
+		return err("stopped before it was started");
+	}
+	const begun = answers ? parked?.begin(plan.value) : undefined;
 	if (parked && begun?.ok) return ok({ run: begun.value, launch: parked.launch });
 	if (parked) {
 		// Whatever is still clearing away that one goes by its id.

@@ -2,7 +2,7 @@ import type { ExtensionContext, MessageEndEvent, MessageUpdateEvent } from "@ear
 import { scriptPath } from "../child/scripts.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
-import { announcedRequests, startsChildren } from "./announced.ts";
+import { announcedRequests, familyOf } from "./announced.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { canBeParked, launchKey, type ParkedRun, parkRun, underIdsOf } from "./parked-run.ts";
 
@@ -66,17 +66,18 @@ export function createHeadStart(host: Session): HeadStart {
 		planning ??= createPlanning(host, context);
 		const current = planning;
 		const { parent } = current;
-		const { headStart, maxConcurrency, maxRunsPerSession } = parent.settings;
-		if (!headStart) return;
+		const { headStart, maxConcurrency, maxRunsPerSession, families } = parent.settings;
+		const ours = calls.filter(({ name }) => families.some((family) => family === familyOf(name)));
+		if (!headStart || ours.length === 0) return;
 		const room = Math.min(maxConcurrency, host.budget.left(maxRunsPerSession));
-		const requests = current.announced(calls).slice(0, room);
+		const requests = current.announced(ours).slice(0, room);
 		const wanted = (await Promise.all(requests.map(current.plan))).filter((each) => each !== undefined);
 		if (current === planning) spares = fit(spares, wanted, parent); // else the message is complete
 	};
 	return {
 		observe({ message, assistantMessageEvent: { type } }, context) {
 			if (!type.startsWith("toolcall_") || message.role !== "assistant") return;
-			calls = message.content.flatMap((part) => (part.type === "toolCall" && startsChildren(part.name) ? [part] : []));
+			calls = message.content.flatMap((part) => (part.type === "toolCall" && familyOf(part.name) ? [part] : []));
 			if (calls.length === 0) return;
 			timer ??= setTimeout(() => {
 				timer = undefined;
@@ -87,8 +88,8 @@ export function createHeadStart(host: Session): HeadStart {
 			if (message.role !== "assistant") return;
 			endLooking();
 			const parts = message.stopReason === "toolUse" ? message.content : [];
-			const ids = parts.flatMap((part) => (part.type === "toolCall" && startsChildren(part.name) ? [part.id] : []));
-			if (ids.length === 0) drop();
+			const ids = parts.flatMap((part) => (part.type === "toolCall" && familyOf(part.name) ? [part.id] : []));
+			if (ids.length === 0 || spares.length === 0) drop();
 			else expected = new Set(ids);
 		},
 		take(request, key) {

@@ -29,7 +29,7 @@ export interface ParkedRun {
 }
 
 /** Undefined where there is no room for it. It stays out of sight: what goes wrong here is told when a run needs it. */
-export function parkRun(planned: PlannedRun, parent: Pick<Parent, "cwd" | "dialect">): ParkedRun | undefined {
+export function parkRun(planned: PlannedRun, parent: Pick<Parent, "cwd" | "model" | "dialect">): ParkedRun | undefined {
 	const { runId, sessionId } = planned.spec;
 	// While it is parked it ends with its parent, whatever it is for.
 	const foreground: RunSpec = { ...planned.spec, lifetime: "foreground" };
@@ -41,24 +41,19 @@ export function parkRun(planned: PlannedRun, parent: Pick<Parent, "cwd" | "diale
 	const { path: directory, spec } = made.value;
 	let failed = false;
 	let launched: Launched | undefined;
-	const hold = async ({ control }: Launched, dialect: string | undefined) => {
-		control.send({ type: "hold", dialect });
-		return (await control.next()) !== undefined;
-	};
-	const launching = launchProcess(directory, spec).then(async (result) => {
+	const launching = launchProcess(directory, spec).then((result) => {
 		if (result.ok) launched = result.value;
-		failed = !result.ok || !(await hold(result.value, parent.dialect));
+		else failed = true;
 		return result;
 	});
+	const held = launching.then((result) => result.ok && hold(result.value, dialectOf(spec, parent)));
 	return {
 		ids: { runId, sessionId },
 		parkedAt: performance.now(),
 		isAlive: () => !failed && launched?.control.isOpen() !== false,
 		async answers() {
 			const result = await launching;
-			if (failed || !result.ok) return false;
-			const silence = new Promise<boolean>((resolve) => setTimeout(resolve, ANSWER_MS, false).unref());
-			return await Promise.race([hold(result.value, undefined), silence]);
+			return result.ok && (await held) && (await hold(result.value, undefined));
 		},
 		begin({ spec: wanted, packet }) {
 			const meta = writeMeta(directory, wanted);
@@ -68,17 +63,33 @@ export function parkRun(planned: PlannedRun, parent: Pick<Parent, "cwd" | "diale
 		async drop() {
 			const result = await launching;
 			if (result.ok) await leave(result.value);
-			else rmSync(directory, { recursive: true, force: true });
+			try {
+				rmSync(directory, { recursive: true, force: true }); // for a supervisor that could not
+			} catch {
+				// pruned with old runs
+			}
 		},
 	};
 }
 
-async function leave({ control, gone, unref }: Launched): Promise<void> {
+async function leave({ control, gone, kill, unref }: Launched): Promise<void> {
 	control.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
 	control.closeWhenSent();
 	unref();
 	await gone(GONE_MS);
+	kill(); // if it stands still; its pi then goes by itself
 }
+
+/** Says that its task may take its time, and whether it has heard that. */
+async function hold({ control }: Launched, dialect: string | undefined): Promise<boolean> {
+	control.send({ type: "hold", dialect });
+	const silence = new Promise<undefined>((resolve) => setTimeout(resolve, ANSWER_MS, undefined).unref());
+	return (await Promise.race([control.next(), silence])) !== undefined;
+}
+
+/** The parent's, where the child asks the same model. */
+const dialectOf = ({ model }: RunSpec, parent: Pick<Parent, "model" | "dialect">) =>
+	model && (model.provider !== parent.model?.provider || model.id !== parent.model.id) ? undefined : parent.dialect;
 
 /** A session that goes on is read when pi starts, under a lock: that is not done ahead of time. */
 export const canBeParked = ({ sharedSession, naming }: RunRequest): boolean =>

@@ -13,10 +13,12 @@ export interface Queue {
 export function createQueue(rows: readonly Row[], parent: Parent): Queue {
 	const waiting = new Set(rows);
 	const working = new Set<Row>();
+	const { headStart, maxConcurrency } = parent.settings;
 	return {
 		begun: (row) => void waiting.delete(row),
 		atWork(row) {
-			if (working.has(row) || !parent.settings.headStart) return;
+			// One after the other: the next may be meant to see what this one does.
+			if (working.has(row) || !headStart || maxConcurrency === 1) return;
 			working.add(row);
 			for (const next of waiting) {
 				if (next.parked || !next.plan.ok || !canBeParked(next.request)) continue;

@@ -23,51 +23,62 @@ interface Variant {
 	readonly name: string;
 	readonly tool: string;
 	readonly args: Record<string, unknown>;
-	readonly parked: number;
+	/** Whose children wait in the end. */
+	readonly parked: readonly string[];
 }
 
 const one = (task: object) => ({ tasks: [{ name: "one", ...task, prompt: "look at it" }] });
 const VARIANTS: readonly Variant[] = [
-	{ name: "a task without a profile", tool: "delegate_to_subagents", args: one({}), parked: 1 },
+	{ name: "a task without a profile", tool: "delegate_to_subagents", args: one({}), parked: ["delegate"] },
 	{
 		name: "a profile that replaces the prompt",
 		tool: "delegate_to_subagents",
 		args: one({ profile: "whole" }),
-		parked: 1,
+		parked: ["delegate"],
 	},
 	{
 		name: "a profile's tools, skill and thinking",
 		tool: "delegate_to_subagents",
 		args: one({ profile: "fine" }),
-		parked: 1,
+		parked: ["delegate"],
 	},
-	{ name: "no tools, no context files", tool: "delegate_to_subagents", args: one({ profile: "bare" }), parked: 1 },
-	{ name: "a key of its own", tool: "delegate_to_subagents", args: one({ profile: "keyed" }), parked: 1 },
+	{
+		name: "no tools, no context files",
+		tool: "delegate_to_subagents",
+		args: one({ profile: "bare" }),
+		parked: ["delegate"],
+	},
+	{ name: "a key of its own", tool: "delegate_to_subagents", args: one({ profile: "keyed" }), parked: ["delegate"] },
 	{
 		name: "the call's default profile",
 		tool: "delegate_to_subagents",
 		args: { profile: "bare", ...one({}) },
-		parked: 1,
+		parked: ["delegate"],
 	},
-	{ name: "files before the prompt", tool: "delegate_to_subagents", args: one({ files: ["note.txt"] }), parked: 1 },
-	{ name: "a preset", tool: "subagent", args: { preset: "added", task: "look at it" }, parked: 1 },
+	{
+		name: "files before the prompt",
+		tool: "delegate_to_subagents",
+		args: one({ files: ["note.txt"] }),
+		parked: ["delegate"],
+	},
+	{ name: "a preset", tool: "subagent", args: { preset: "added", task: "look at it" }, parked: ["preset"] },
 	{
 		name: "a preset with another model",
 		tool: "subagent",
 		args: { preset: "added", model: "mock/mock-2", task: "x" },
-		parked: 1,
+		parked: ["preset"],
 	},
-	{ name: "an agent", tool: "subagent", args: { agent: "added", task: "look at it" }, parked: 1 },
+	{ name: "an agent", tool: "subagent", args: { agent: "added", task: "look at it" }, parked: ["agent"] },
 	{
 		name: "presets and agents in parallel",
 		tool: "subagent",
 		args: {
 			tasks: [
 				{ preset: "added", task: "a" },
-				{ agent: "whole", task: "b" },
+				{ agent: "whole", task: "b, and take your time" },
 			],
 		},
-		parked: 2,
+		parked: ["agent", "preset"],
 	},
 ];
 
@@ -114,6 +125,19 @@ describe("children that are started while their call is written", () => {
 			await meanwhile(parkedNow());
 		},
 	});
+	/** The same for what they are: a guess may have been wrong at first. */
+	const untilWaiting = (families: readonly string[], meanwhile: (runIds: readonly string[]) => unknown) => ({
+		async beforeLastArguments() {
+			const waiting = () => parkedNow().map((runId) => readFileSync(join(runs(), runId, "parked.json"), "utf8"));
+			const seen = () =>
+				waiting()
+					.map((spec) => JSON.parse(spec).family)
+					.sort()
+					.join();
+			await until(() => seen() === families.join() && marked().length === families.length, `${families} parked`);
+			await meanwhile(parkedNow());
+		},
+	});
 	const nothingLeft = (runIds: readonly string[]) =>
 		until(
 			() => runIds.every((runId) => !existsSync(join(runs(), runId)) && processesWithEnv(MARKER, runId).length === 0),
@@ -151,7 +175,7 @@ describe("children that are started while their call is written", () => {
 	for (const { name, tool, args, parked } of VARIANTS) {
 		test(`${name}: requests, answer and artifacts are those of a cold start`, async () => {
 			const ask = async (headStart: boolean) => {
-				use({ headStart, maxConcurrency: parked });
+				use({ headStart, maxConcurrency: parked.length });
 				const earlier = new Set(directories());
 				let waiting: readonly string[] = [];
 				const see = (runIds: readonly string[]) => {
@@ -162,14 +186,14 @@ describe("children that are started while their call is written", () => {
 					tool,
 					args,
 					child: childAnswer,
-					...(headStart && { writing: untilParked(parked, see) }),
+					...(headStart && { writing: untilWaiting(parked, see) }),
 				});
 				assert.equal(delegation.result.isError, false, delegation.result.text);
 				return { delegation, waiting, made: directories().filter((each) => !earlier.has(each)) };
 			};
 			const warm = await ask(true);
 			const cold = await ask(false);
-			assert.equal(warm.delegation.childRequests.length, parked);
+			assert.equal(warm.delegation.childRequests.length, parked.length);
 			assert.deepEqual(sent(warm.delegation), sent(cold.delegation));
 			const shape = (answer: string) => answer.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|[0-9a-f]{16}/g, "id");
 			assert.equal(shape(warm.delegation.result.text), shape(cold.delegation.result.text));
@@ -185,7 +209,7 @@ describe("children that are started while their call is written", () => {
 	test("a call that is given up while it is written leaves nothing", async () => {
 		use({ maxConcurrency: 2 });
 		const gone = Promise.withResolvers<readonly string[]>();
-		const { parent } = delegateTo([task("one"), task("two")], {
+		const { parent, done } = delegateTo([task("one"), task("two")], {
 			pi: { mode: "rpc" },
 			writing: untilParked(2, (runIds) => {
 				parent.send({ type: "abort" });
@@ -193,7 +217,7 @@ describe("children that are started while their call is written", () => {
 				return new Promise(() => {}); // the model never ends its call
 			}),
 		});
-		await nothingLeft(await gone.promise);
+		await nothingLeft(await Promise.race([gone.promise, done.then(() => assert.fail("nothing waited"))]));
 		parent.end();
 		await parent.done;
 	});
@@ -258,6 +282,7 @@ describe("children that are started while their call is written", () => {
 			assert.match(results[0]?.text ?? "", /^✓ one: completed \(session: [0-9a-f]{16}\)$/);
 			assert.equal(childRequests.length, 1);
 			for (const runId of waiting) assert.deepEqual(processesWithEnv(MARKER, runId), []);
+			assert.deepEqual(parkedNow(), []);
 		});
 	}
 
@@ -277,7 +302,7 @@ describe("children that are started while their call is written", () => {
 					return new Promise(() => {});
 				}),
 			});
-			const waiting = await seen.promise;
+			const waiting = await Promise.race([seen.promise, done.then(() => assert.fail("nothing waited"))]);
 			parent.kill("SIGKILL");
 			await nothingLeft(waiting);
 			await done;

@@ -22,7 +22,7 @@ import { piCommand, runPi } from "../rig/pi.ts";
 import { type LoopbackNpm, startLoopbackNpm } from "./loopback-npm.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const MAX_BYTES_WITHOUT_DOCS = 300 * 1024;
+const MAX_BYTES_WITHOUT_DOCS = 300_000;
 
 interface PackedFile {
 	readonly path: string;

@@ -14,6 +14,9 @@ import { CONFORMANCE } from "./conformance.ts";
 
 const MARKER = "PI_SUBAGENTS_RUN_ID";
 const STILLBORN = fileURLToPath(new URL("./fixtures/stillborn.mjs", import.meta.url));
+const START_SERVER = `require("node:child_process").spawn("sleep", ["77"], { detached: true, stdio: ["ignore", 1, 2] })`;
+const WITH_SERVER = `${START_SERVER}; process.stdin.resume()`;
+const FAILING_SLOWLY = `process.stdin.resume().on("end", () => { ${START_SERVER}; process.exit(9) })`;
 const FAILING = `process.stdin.resume().on("end", () => { console.error("no such model"); process.exit(9) })`;
 
 interface Parking {
@@ -175,5 +178,50 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.ok(outcome.kind === "completed");
 		assert.equal(outcome.text, yard.temporary);
 		assert.notEqual((await run.pids()).pi, waiting);
+	});
+
+	test("one that is dropped takes what its extensions started with it", async () => {
+		const { parked, pi, directory } = park({ invocation: { command: process.execPath, args: ["-e", WITH_SERVER] } });
+		await pi();
+		await until(() => processesWithEnv(MARKER, parked.ids.runId).length === 2, "its server");
+		await parked.drop();
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+		assert.equal(existsSync(directory), false);
+	});
+
+	test("one whose supervisor stands still does not answer, and is killed when it is dropped", async () => {
+		const { parked, pi, supervisor } = park();
+		await pi();
+		assert.equal(await parked.answers(), true);
+		process.kill(supervisor(), "SIGSTOP");
+		assert.equal(await parked.answers(), false);
+		await parked.drop();
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+	});
+
+	test("one that is stopped before its task comes is no leftover of itself", async () => {
+		const { begin, pi, directory } = park();
+		await pi();
+		const run = begin([{ hang: true }]);
+		run.abort();
+		const { leftovers } = endOf(await run.done);
+		assert.deepEqual(leftovers, []);
+		assert.equal(existsSync(join(directory, "parked.json")), false);
+	});
+
+	test("a stop while one that failed is being replaced counts: no other is started", async () => {
+		const { begin, pi } = park({ invocation: { command: process.execPath, args: ["-e", FAILING_SLOWLY] } });
+		await pi();
+		const run = begin([]);
+		await run.until(({ phase }) => phase.kind === "running");
+		await until(() => processesWithEnv(MARKER, run.runId).length === 1, "pi is gone, what it started holds its pipe");
+		run.abort();
+		const { outcome } = endOf(await run.done);
+		assert.deepEqual(outcome, {
+			kind: "failed",
+			failure: { kind: "stopped", cause: { kind: "aborted", by: "caller" } },
+		});
+		assert.equal(run.states.filter(({ phase }) => phase.kind === "running").length >= 1, true);
+		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
 	});
 });

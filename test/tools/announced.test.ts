@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Parent } from "../../src/plan/parent.ts";
-import { announcedRequests, startsChildren } from "../../src/tools/announced.ts";
+import { announcedRequests, familyOf } from "../../src/tools/announced.ts";
 
 const parent = { cwd: "/project", settings: { timeout: undefined } } as unknown as Parent;
 const announced = (tool: string, args: Record<string, unknown>) =>
@@ -62,7 +62,7 @@ describe("what a call announces while it is written", () => {
 		const tasks = [{ prompt: "x" }, { prompt: "y" }];
 		const requests = announcedRequests("delegate_to_subagents", { tasks }, parent);
 		assert.equal(new Set(requests.map(({ runId }) => runId)).size, 2);
-		assert.equal(startsChildren("subagent"), true);
-		assert.equal(startsChildren("toString"), false);
+		assert.equal(familyOf("subagent"), "subagent");
+		assert.equal(familyOf("toString"), undefined);
 	});
 });
