@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Packet, RunSpec } from "../../src/domain/spec.ts";
-import type { Parent } from "../../src/plan/parent.ts";
+import { initialState } from "../../src/domain/state.ts";
+import type { Parent, PlannedRun } from "../../src/plan/parent.ts";
+import type { RunRequest } from "../../src/plan/run.ts";
+import { prepareRow } from "../../src/tools/call.ts";
+import type { Host } from "../../src/tools/host.ts";
 import { type ParkedRun, parkRun } from "../../src/tools/parked-run.ts";
 import { createYard, endOf, type FakeRun, specFor, startRun, type Yard } from "../rig/fake-run.ts";
 import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
@@ -25,6 +29,7 @@ interface Parking {
 	/** Of the pi that waits. */
 	pi(): Promise<number>;
 	supervisor(): number;
+	plan(steps: readonly FakeStep[]): PlannedRun;
 	/** The task is there. */
 	begin(steps: readonly FakeStep[]): FakeRun;
 }
@@ -52,6 +57,7 @@ function park(changes: Partial<RunSpec> = {}): Parking {
 			return processes()[0]?.pid ?? 0;
 		},
 		supervisor: () => processesWithCommand(`pi-subagents ${spec.runId}`)[0] ?? 0,
+		plan: (steps) => ({ spec, files: [], packet: packetOf(promptOf(...steps)) }),
 		begin(steps) {
 			const run = parked.begin({ spec, files: [], packet: packetOf(promptOf(...steps)) });
 			assert.ok(run.ok, "it can begin");
@@ -223,5 +229,18 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		});
 		assert.equal(run.states.filter(({ phase }) => phase.kind === "running").length >= 1, true);
 		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
+	});
+
+	test("a stop while it is handed over ends it: it has not begun", async () => {
+		const { parked, pi, plan, directory } = park();
+		await pi();
+		const request = parked.ids as RunRequest;
+		const row = { request, plan: { ok: true as const, value: plan([{ say: "never" }]) }, parked, state: initialState };
+		const stop = new AbortController();
+		const preparing = prepareRow(row, { warn() {} } as unknown as Host, { cwd: yard.project } as Parent, stop.signal);
+		stop.abort();
+		assert.equal((await preparing).ok, false);
+		await waitNoneWithEnv(MARKER, parked.ids.runId);
+		await until(() => !existsSync(directory), "its directory is gone");
 	});
 });
