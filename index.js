@@ -1,5 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** A child has no delegation tools: nothing is even loaded there. */
 const isChild = process.env.PI_SUBAGENTS_CHILD === "1" || process.env.PI_SUBAGENT_CHILD === "1";
@@ -9,7 +11,10 @@ const isChild = process.env.PI_SUBAGENTS_CHILD === "1" || process.env.PI_SUBAGEN
 if (!isChild && typeof module === "undefined")
 	throw new Error("pi-subagents is to be evaluated by pi's extension loader");
 
-/** In a checkout pi loads the source. A published package has a bundle, which finds pi's packages where it is told. */
+const BUNDLE = fileURLToPath(new URL("./dist/index.cjs", import.meta.url));
+const SOURCE = fileURLToPath(new URL("./src", import.meta.url));
+
+/** The bundle finds pi's packages where it is told. A checkout without one, or with changes since, is loaded as it is. */
 export default async function extension(pi) {
 	if (isChild) return;
 	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -18,14 +23,29 @@ export default async function extension(pi) {
 			`pi-subagents needs Node 22.19 or later, as pi does, and this is Node ${process.versions.node}. Install a newer Node and start pi with it.`,
 		);
 	}
-	if (existsSync(new URL("./src/index.ts", import.meta.url))) {
-		return (await import("./src/index.ts")).default(pi);
-	}
+	if (!hasBundle()) return (await import("./src/index.ts")).default(pi);
 	globalThis[Symbol.for("pi-subagents.host")] = {
 		"@earendil-works/pi-coding-agent": await import("@earendil-works/pi-coding-agent"),
 		"@earendil-works/pi-tui": await import("@earendil-works/pi-tui"),
 		typebox: await import("typebox"),
 	};
-	// Natively, and so with the compiled code that Node keeps: pi's loader would read and evaluate it anew.
-	return createRequire(import.meta.url)("./dist/index.cjs").default(pi);
+	// Natively, and so with the compiled code that Node keeps. After `/reload` it may be another one.
+	const require = createRequire(import.meta.url);
+	delete require.cache[require.resolve(BUNDLE)];
+	return require(BUNDLE).default(pi);
+}
+
+/** Of this very source; a published package has no other. */
+function hasBundle() {
+	if (!existsSync(SOURCE)) return true;
+	return existsSync(BUNDLE) && isOlder(SOURCE, statSync(BUNDLE).mtimeMs);
+}
+
+/** Whether a directory, and all that is in it, has not changed since. */
+function isOlder(path, time) {
+	if (statSync(path).mtimeMs >= time) return false;
+	return readdirSync(path, { withFileTypes: true }).every((entry) => {
+		const inside = join(path, entry.name);
+		return entry.isDirectory() ? isOlder(inside, time) : statSync(inside).mtimeMs < time;
+	});
 }

@@ -3,18 +3,21 @@ import { execFile, execFileSync } from "node:child_process";
 import {
 	cpSync,
 	existsSync,
+	globSync,
 	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	realpathSync,
 	rmSync,
 	symlinkSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
+import type { RunSpec } from "../../src/domain/spec.ts";
 import { startDelegation } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";
 import { type ModelServer, startModelServer, text } from "../rig/model-server.ts";
@@ -112,7 +115,7 @@ describe("the package, installed with pi in an empty home", () => {
 		await promisify(execFile)(command, args, { cwd, env, timeout: 60_000 });
 	}
 
-	async function works(home: Home): Promise<void> {
+	async function delegates(home: Home): Promise<void> {
 		const { done } = startDelegation(home, server, {
 			extension: undefined,
 			args: { tasks: [{ name: "first", prompt: "Say hello." }] },
@@ -121,10 +124,27 @@ describe("the package, installed with pi in an empty home", () => {
 		const { results, stderr, code } = await done;
 		assert.match(results[0]?.text ?? "", /^✓ first: completed \(session: [0-9a-f]{16}\)$/);
 		assert.deepEqual([stderr, code], ["", 0]);
+	}
+
+	async function works(home: Home): Promise<void> {
+		await delegates(home);
 		const doctor = await runPi(home, { mode: "text", prompt: "/subagents doctor" }).done;
 		assert.match(doctor.stderr, /^Sub-agents: everything is in order\n/);
 		const copied = await runPi(home, { mode: "text", prompt: "/profile create finder --from scout" }).done;
 		assert.match(copied.stderr, /^Saved global profile "finder"/);
+	}
+
+	/** What a run's child was given by the package, from the package's root on. */
+	function childExtensions(home: Home): string[] {
+		const runs = join(home.project, ".pi/subagents/runs");
+		return globSync("*/meta.json", { cwd: runs }).map((meta) => {
+			const { invocation } = JSON.parse(readFileSync(join(runs, meta), "utf8")) as RunSpec;
+			const path = invocation.args.find((arg) => /extension\.(js|ts)$/.test(arg)) ?? "";
+			return path
+				.split("/")
+				.slice(path.includes("/dist/") ? -2 : -3)
+				.join("/");
+		});
 	}
 
 	const inHome = (name: string, body: (home: Home) => Promise<void>) =>
@@ -173,14 +193,22 @@ describe("the package, installed with pi in an empty home", () => {
 			"no peer, nothing for developers",
 		);
 		await works(home);
+		assert.deepEqual(childExtensions(home), ["src/child/extension.ts"], "nothing there can build the bundle");
 	});
 
-	inHome("from a local path: a clone with its dependencies", async (home) => {
-		await install(home, ".", join(root, "source"));
-		const packages = () => JSON.parse(readFileSync(join(home.agentDir, "settings.json"), "utf8")).packages;
-		assert.equal(packages().length, 1);
-		await works(home);
-		await typed(home, ["remove", "."], join(root, "source"));
-		assert.deepEqual(packages(), []);
-	});
+	inHome(
+		"from a local path: a clone with its dependencies, the bundle as long as it is of this source",
+		async (home) => {
+			await install(home, ".", join(root, "source"));
+			const packages = () => JSON.parse(readFileSync(join(home.agentDir, "settings.json"), "utf8")).packages;
+			assert.equal(packages().length, 1);
+			await works(home);
+			assert.deepEqual(childExtensions(home), ["dist/extension.js"]);
+			utimesSync(join(root, "source/src/domain/usage.ts"), new Date(), new Date());
+			await delegates(home);
+			assert.deepEqual(childExtensions(home).sort(), ["dist/extension.js", "src/child/extension.ts"]);
+			await typed(home, ["remove", "."], join(root, "source"));
+			assert.deepEqual(packages(), []);
+		},
+	);
 });
