@@ -27,14 +27,17 @@ test("B69, X3: the package's workflows are prompts of pi; they know no chain and
 
 	pi.send({ type: "prompt", message: "/explore-then-plan a faster start" });
 	const request = await server.waitForRequest((each) => each.lastUser.includes("a faster start"));
-	assert.match(request.lastUser, /^Goal: a faster start\n/);
-	assert.doesNotMatch(request.lastUser, /\$ARGUMENTS|---/);
+	assert.match(request.lastUser, /^Explore with sub-agents, then plan: a faster start\n/);
+	assert.doesNotMatch(request.lastUser, /\$ARGUMENTS/);
 	pi.end();
 	const { stderr } = await pi.done;
 	assert.equal(stderr, "");
 
 	for (const file of files) {
 		const written = readFileSync(join(WORKFLOWS, file), "utf8");
+		const [description = ""] = written.split("\n");
+		assert.match(description, /^[A-Z].*\$ARGUMENTS$/, `${file}: pi would start its YAML parser, in every child too`);
+		assert.ok(description.length <= 60, `${file}: pi cuts its description`);
 		assert.doesNotMatch(written, /\bchain/i, file);
 		assert.match(written, /`subagent` call|`background_agent`/, file);
 		assert.doesNotMatch(written, /\b(scout|planner|reviewer|worker)s?\b/i, `${file} names a role`);
