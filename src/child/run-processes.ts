@@ -21,11 +21,30 @@ const RUN_ID = /^\d{8}-\d{6}-[0-9a-f]{8}$/;
 
 const MAX_COMMAND_CHARS = 200;
 
-/** Every live process, but this one, that carries the marker of this run in its environment. */
-export async function processesOf(runId: string): Promise<RunProcess[]> {
+/** Finds every live process, but this one, that carries the marker of a run in its environment. */
+export type Lookout = () => Promise<RunProcess[]>;
+
+/** For this long the number of a process that has ended is surely nobody else's. */
+const STRANGERS_LAST_MS = 250;
+
+/** Who was just seen not to be of the run is not asked again: the second look costs next to nothing. */
+export function createLookout(runId: string): Lookout {
+	let strangers = new Set<number>();
+	let since = 0;
+	return async () => {
+		const now = performance.now();
+		if (now - since > STRANGERS_LAST_MS) {
+			strangers = new Set();
+			since = now;
+		}
+		return await processesOf(runId, strangers);
+	};
+}
+
+async function processesOf(runId: string, strangers: Set<number>): Promise<RunProcess[]> {
 	switch (process.platform) {
 		case "linux":
-			return await fromProc(runId);
+			return await fromProc(runId, strangers);
 		case "win32":
 			return []; // not tried: there is no way to read another process's environment
 		default:
@@ -68,17 +87,22 @@ function marked(
 	return { pid, runId, command: commandOf(command()), home: variable("HOME"), temporary: variable("TMPDIR") };
 }
 
-async function fromProc(runId: string): Promise<RunProcess[]> {
+const NOBODY_CAN_LOOK: readonly string[] = ["EMFILE", "ENFILE", "ENOMEM"];
+
+async function fromProc(runId: string, strangers: Set<number>): Promise<RunProcess[]> {
 	const marker = Buffer.from(`${RUN_MARKER}=${runId}\0`);
-	const found = processIds().map(async (pid): Promise<RunProcess[]> => {
+	const pids = processIds().filter((pid) => !strangers.has(pid));
+	const found = pids.map(async (pid): Promise<RunProcess[]> => {
 		try {
 			const environment = await environmentOf(pid);
 			const at = environment.indexOf(marker);
-			if (at === -1 || (at > 0 && environment[at - 1] !== 0)) return [];
-			return [{ pid, command: commandIn(pid) }];
-		} catch {
-			return []; // gone meanwhile, or somebody else's
+			if (at !== -1 && (at === 0 || environment[at - 1] === 0)) return [{ pid, command: commandIn(pid) }];
+		} catch (error) {
+			if (NOBODY_CAN_LOOK.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+			// gone meanwhile, or somebody else's
 		}
+		strangers.add(pid);
+		return [];
 	});
 	return (await Promise.all(found)).flat();
 }

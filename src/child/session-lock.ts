@@ -13,7 +13,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
-import { processesOf } from "./run-processes.ts";
+import { createLookout } from "./run-processes.ts";
 
 export interface SessionLock {
 	release(): void;
@@ -98,7 +98,7 @@ async function settle(path: string, runId: string, stop: AbortSignal): Promise<s
 		const answered = await answers(claim.socket);
 		if (answered && (claim.stage === "holding" || claim.runId < runId)) return claim.runId;
 		// Without a supervisor it is over, once its pi, which may still write, has noticed.
-		if (!answered && (await processesOf(claim.runId)).length === 0) break;
+		if (!answered && (await createLookout(claim.runId)()).length === 0) break;
 		if (stop.aborted || performance.now() > deadline) return claim.runId;
 		await pause(POLL_MS);
 	}

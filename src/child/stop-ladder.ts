@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { socketPathOf } from "./protocol.ts";
-import { processesOf, type RunProcess } from "./run-processes.ts";
+import { createLookout, type Lookout, type RunProcess } from "./run-processes.ts";
 
 const PASS_GAP_MS = 20;
 const MAX_SWEEP_MS = 2_000;
@@ -26,11 +26,11 @@ export async function stopPi(pi: Pi, graceMs: number): Promise<void> {
  * Kills what is left of a run and nothing else, until two passes in a row find nothing: a process may fork while we look.
  * Returns what it found.
  */
-export async function sweep(runId: string): Promise<RunProcess[]> {
+export async function sweep(look: Lookout): Promise<RunProcess[]> {
 	const found = new Map<number, RunProcess>();
 	const deadline = performance.now() + MAX_SWEEP_MS;
 	for (let empty = 0; empty < 2 && performance.now() < deadline; ) {
-		const alive = await lookFor(runId);
+		const alive = await tried(look);
 		for (const each of alive ?? []) {
 			found.set(each.pid, each);
 			kill(each.pid, "SIGKILL");
@@ -42,7 +42,7 @@ export async function sweep(runId: string): Promise<RunProcess[]> {
 }
 
 /** Undefined where nobody could look, for one because too many files are open: that says nothing about the run. */
-const lookFor = (runId: string): Promise<RunProcess[] | undefined> => processesOf(runId).catch(() => undefined);
+const tried = (look: Lookout): Promise<RunProcess[] | undefined> => look().catch(() => undefined);
 
 export function kill(pid: number, signal: NodeJS.Signals): void {
 	try {
@@ -62,12 +62,13 @@ export async function stopOrphans(
 	graceMs: number,
 	socket = socketPathOf(runId),
 ): Promise<RunProcess[]> {
-	const isAlive = async () => (await lookFor(runId))?.some(({ pid }) => pid === piPid) ?? true;
+	const look = createLookout(runId);
+	const isAlive = async () => (await tried(look))?.some(({ pid }) => pid === piPid) ?? true;
 	if (piPid !== undefined && (await isAlive())) {
 		kill(piPid, "SIGTERM");
 		const deadline = performance.now() + graceMs;
 		while (performance.now() < deadline && (await isAlive())) await sleep(PASS_GAP_MS);
 	}
 	if (process.platform !== "win32") rmSync(socket, { force: true }); // nobody else takes it away now
-	return await sweep(runId);
+	return await sweep(look);
 }

@@ -9,7 +9,7 @@ import { type HeldPi, holdPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
 import { type Listener, type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
 import { GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
-import { processesOf } from "./run-processes.ts";
+import { createLookout } from "./run-processes.ts";
 import { lockSession } from "./session-lock.ts";
 import { stopPi, sweep } from "./stop-ladder.ts";
 
@@ -36,11 +36,11 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		artifacts.flush();
 		grown();
 	};
-	const child = createChild(artifacts, { onEvent: apply, onChunk: flush });
+	const child = createChild(spec, artifacts, { onEvent: apply, onChunk: flush });
 	const stop = (cause: StopCause) => {
 		if (over) return;
 		stopped.abort();
-		if (state.stopCause === undefined && !state.settled) {
+		if (state.stopCause === undefined) {
 			const stopping: RunEvent = { type: "stopping", at: Date.now(), cause };
 			artifacts.own(stopping);
 			apply(stopping);
@@ -56,7 +56,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		over = true;
 		guard.dispose();
 		await held.end(); // one that was not taken is no leftover
-		const leftovers = await clear(spec, state);
+		const leftovers = await child.clear(state);
 		await child.drained();
 		if (state.partial !== "") artifacts.transcript(`${state.partial}\n`);
 		flush();
@@ -107,14 +107,9 @@ async function endUnstarted(waiting: WaitingPi | undefined): Promise<Exit> {
 	return { kind: "spawn-failed", message: "stopped before it was started" };
 }
 
-/** Ends, or only lists, the processes that a child left running. */
-async function clear({ runId, leftovers }: RunSpec, { stopCause }: RunState): Promise<RunResult["leftovers"]> {
-	const keep = leftovers === "keep" && stopCause === undefined;
-	return await (keep ? processesOf(runId).catch(() => []) : sweep(runId));
-}
-
 /** The pi that a run has at the moment: one that left without its answer may be followed by another. */
-function createChild(artifacts: Artifacts, listener: Listener) {
+function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listener: Listener) {
+	const look = createLookout(runId);
 	let pi: PiProcess | undefined;
 	let ending: Promise<void> | undefined;
 	let gone = false;
@@ -161,10 +156,16 @@ function createChild(artifacts: Artifacts, listener: Listener) {
 			}
 		},
 		end,
-		/** It has settled, and has a moment to go by itself. */
+		/** It has settled, and has a moment to go by itself. Meanwhile there is time to see who else is there. */
 		endSoon() {
+			look().catch(() => {});
 			const settled = pi;
 			setTimeout(() => settled === pi && end(SETTLED_STOP_MS), SETTLED_GRACE_MS).unref();
+		},
+		/** Ends, or only lists, the processes that it left running. */
+		async clear({ stopCause, settled }: RunState): Promise<RunResult["leftovers"]> {
+			const keep = leftovers === "keep" && (stopCause === undefined || settled);
+			return await (keep ? look().catch(() => []) : sweep(look));
 		},
 		wasEnded: () => ending !== undefined,
 		drained: async () => await pi?.drained,

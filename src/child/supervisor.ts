@@ -8,6 +8,7 @@ import { openArtifacts } from "./artifacts.ts";
 import { type ControlServer, listen } from "./control-server.ts";
 import { holdPi } from "./held-pi.ts";
 import { ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
+import { createLookout } from "./run-processes.ts";
 import { stopOrphans, sweep } from "./stop-ladder.ts";
 import { createRun } from "./supervised-run.ts";
 
@@ -79,7 +80,7 @@ async function supervise(directory: string): Promise<void> {
 	const begun = await beginning.promise;
 	if (parked && begun.kind === "none" && !existsSync(join(directory, FILES.meta))) {
 		await held.end();
-		await sweep(spec.runId); // its extensions may have started something
+		await sweep(createLookout(spec.runId)); // its extensions may have started something
 		rmSync(directory, { recursive: true, force: true });
 		return await control.close();
 	}

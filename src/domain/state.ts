@@ -108,8 +108,7 @@ export function reduce(state: RunState, event: RunEvent): RunState {
 		case "stray":
 			return withEntry(state, { kind: "stray", stream: event.stream, text: cut(event.text, MAX_STRAY_CHARS) });
 		case "stopping":
-			// First cause wins, and a run that has settled is not stopped: it only has to go.
-			return state.settled ? state : { ...state, stopCause: state.stopCause ?? event.cause };
+			return { ...state, stopCause: state.stopCause ?? event.cause }; // the first one wins
 		case "settled":
 			return { ...state, settled: state.stopCause === undefined };
 		case "ended":
@@ -182,7 +181,7 @@ export function lastTextOf(state: RunState): string {
 export function conclude(state: RunState, exit: Exit, contract: Contract, stderr: string): Outcome {
 	// What was handed over is the answer, whatever became of the process afterwards.
 	if (contract.kind === "finalize" && state.finalized) return answered(state.finalized);
-	if (state.stopCause) return failed({ kind: "stopped", cause: state.stopCause });
+	if (state.stopCause && !isOver(state, contract)) return failed({ kind: "stopped", cause: state.stopCause });
 	if (exit.kind === "refused") return failed({ kind: "rejected", message: exit.message });
 	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
 	const last = lastAssistant(messagesOf(state));
@@ -202,6 +201,9 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 		end: last.stopReason === "length" ? "output-limit" : "natural",
 	};
 }
+
+/** A run that has settled is not stopped: it only has to go. One that still owes its answer would have been corrected. */
+const isOver = ({ settled }: RunState, contract: Contract) => settled && contract.kind === "last-text";
 
 /** It went of its own accord when there was nothing more to do, only before pi could say so. */
 const left = (exit: Exit, last: AssistantMessage | undefined) =>

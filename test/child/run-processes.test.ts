@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { processesOf } from "../../src/child/run-processes.ts";
+import { createLookout } from "../../src/child/run-processes.ts";
 
 const SKIP = process.platform === "linux" ? false : "there is no /proc here";
 
@@ -23,8 +23,9 @@ test("F14: a process that goes from one program to the next is found at every mo
 	});
 	await once(child.stdout, "data");
 	child.stdout.resume();
+	const find = createLookout(env.PI_SUBAGENTS_RUN_ID);
 	for (let look = 0; look < 300; look++) {
-		const found = await processesOf(env.PI_SUBAGENTS_RUN_ID);
+		const found = await find();
 		assert.deepEqual(
 			found.map(({ pid }) => pid),
 			[child.pid],
@@ -33,11 +34,22 @@ test("F14: a process that goes from one program to the next is found at every mo
 	}
 });
 
+test("F14: a process that is started between two looks is found by the second", { skip: SKIP }, async (t) => {
+	const env = { PI_SUBAGENTS_RUN_ID: `late-${process.pid}` };
+	const find = createLookout(env.PI_SUBAGENTS_RUN_ID);
+	assert.deepEqual(await find(), []);
+	const child = spawn("sleep", ["600"], { env, stdio: "ignore" });
+	t.after(() => child.kill("SIGKILL"));
+	await once(child, "spawn");
+	const found = await find();
+	assert.deepEqual(found, [{ pid: child.pid, command: "sleep 600" }]);
+});
+
 test("a process without any environment is no riddle: looking at it takes no time", { skip: SKIP }, async (t) => {
 	const child = spawn("sleep", ["600"], { env: {}, stdio: "ignore" });
 	t.after(() => child.kill("SIGKILL"));
 	await once(child, "spawn");
 	const from = performance.now();
-	for (let look = 0; look < 20; look++) assert.deepEqual(await processesOf("nobody"), []);
+	for (let look = 0; look < 20; look++) assert.deepEqual(await createLookout("nobody")(), []);
 	assert.ok(performance.now() - from < 5_000);
 });

@@ -173,6 +173,12 @@ const CASES: readonly Case[] = [
 		outcome: failed({ kind: "unfinalized", attempts: 3 }),
 	},
 	{
+		name: "C23: one that has settled without its answer, and is stopped before it is corrected, was stopped",
+		events: [assistant("free text"), settled, stopping(aborted)],
+		contract: FINALIZE,
+		outcome: failed({ kind: "stopped", cause: aborted }),
+	},
+	{
 		name: "C20: a refused finalization is none",
 		events: [
 			assistant("x"),
@@ -205,7 +211,7 @@ describe("reduce", () => {
 	test("F19: a run that is being stopped is not settled, whatever it still says", () => {
 		assert.equal(fold(started, settled).settled, true);
 		assert.equal(fold(started, stopping(aborted), settled).settled, false);
-		assert.equal(fold(started, settled, stopping(aborted)).stopCause, undefined);
+		assert.equal(fold(started, settled, stopping(aborted)).settled, true);
 	});
 
 	test("the text being written is what counts until its message is whole", () => {
