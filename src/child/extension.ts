@@ -21,6 +21,7 @@ export default function child(pi: ExtensionAPI): void {
 	const lifeline = new Socket({ fd: LIFELINE_FD, readable: true, writable: true });
 	const packet = receivePacket(lifeline);
 	process.once("exit", onExit);
+	process.once("beforeExit", leave);
 	let redact = createRedactor([]);
 	let prompted = false;
 
@@ -92,6 +93,11 @@ function parse(line: Buffer): Packet | WarmUp {
 function endRun(): void {
 	clearAway();
 	process.kill(process.pid, "SIGTERM");
+}
+
+/** pi has nothing left to do. Node would take its heap apart piece by piece before it goes. */
+function leave(code: number): void {
+	if (process.listenerCount("beforeExit") === 0) process.exit(code); // else somebody may have more to do
 }
 
 let cleared = false;
