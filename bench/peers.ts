@@ -6,7 +6,7 @@ const rounds = Number(process.argv[2] ?? 5);
 const peers = installPeers();
 const ours = ourSystem();
 try {
-	await benchSystems([ours.system, ...peers.systems], rounds);
+	await benchSystems([ours.system, ours.cold, ...peers.systems], rounds);
 } finally {
 	ours.dispose();
 	peers.dispose();

@@ -30,7 +30,7 @@ interface Contestant {
 export async function benchStart(rounds: number): Promise<void> {
 	const ours = ourSystem();
 	try {
-		await benchSystems([ours.system], rounds);
+		await benchSystems([ours.system, ours.cold], rounds);
 	} finally {
 		ours.dispose();
 	}

@@ -10,7 +10,7 @@ import { packPackage } from "../test/rig/package.ts";
 export interface System {
 	readonly name: string;
 	/** How pi is told of it. */
-	readonly settings: Readonly<Record<string, readonly string[]>>;
+	readonly settings: Readonly<Record<string, unknown>>;
 	/** Puts what it needs into a home. */
 	prepare(home: Home): void;
 	/** How the model asks for so many tasks; undefined where that is not possible. */
@@ -26,16 +26,17 @@ const nothing = () => {};
 const PI = join(import.meta.dirname, "../node_modules/@earendil-works/pi-coding-agent");
 const MAX_TASKS_OF_EXAMPLE = 8;
 
-/** This package, built. */
-export function ourSystem(): { readonly system: System; dispose(): void } {
+/** This package, built; and the same with every child started when its turn comes. */
+export function ourSystem(): { readonly system: System; readonly cold: System; dispose(): void } {
 	const packed = packPackage();
-	const system = {
-		name: "this package",
-		settings: { packages: [packed.directory] },
-		prepare: nothing,
-		calls: delegateCalls,
+	const packages = [packed.directory];
+	const system = { name: "this package", settings: { packages }, prepare: nothing, calls: delegateCalls };
+	const cold = {
+		...system,
+		name: "this package, without head start",
+		settings: { packages, subagents: { headStart: false } },
 	};
-	return { system, dispose: packed.dispose };
+	return { system, cold, dispose: packed.dispose };
 }
 
 /** Installs the peers into a scratch folder, with the flags that `pi install` uses. Needs the network. */
