@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { decode, isDelta } from "../domain/decode.ts";
 import type { Exit, RunEvent } from "../domain/event.ts";
@@ -56,7 +57,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 		stdio: ["pipe", "pipe", "pipe", "pipe"],
 		windowsHide: true,
 	});
-	const exit = exitOf(child).then(isolation.exitOf);
+	const exit = exitOf(child, spec.cwd).then(isolation.exitOf);
 	if (!child.stdio) throw new Error(`spawn ${command}: too many open files`); // no pipes could be had
 	const [stdin, stdout, stderr, lifeline] = child.stdio as unknown as [Writable, Readable, Readable, Duplex];
 	for (const stream of [stdin, lifeline]) stream.on("error", () => {}); // EPIPE: the child may end before it reads
@@ -236,10 +237,12 @@ function readLines(
 }
 
 /** A failed spawn reports `error` and nothing else. A signal that could not be sent is reported the same way. */
-function exitOf(child: ChildProcess): Promise<Exit> {
+function exitOf(child: ChildProcess, cwd: string): Promise<Exit> {
 	return new Promise((resolve) => {
 		child.on("error", (error) => {
-			if (child.pid === undefined) resolve({ kind: "spawn-failed", message: error.message });
+			if (child.pid !== undefined) return;
+			// It may have been removed since it was asked for, and what is reported then names the program.
+			resolve({ kind: "spawn-failed", message: existsSync(cwd) ? error.message : `cwd does not exist: ${cwd}` });
 		});
 		child.once("exit", (code, signal) =>
 			resolve(signal ? { kind: "signal", signal } : code === null ? { kind: "unknown" } : { kind: "code", code }),

@@ -14,6 +14,12 @@ export function lastAssistant(messages: readonly ChatMessage[]): AssistantMessag
 	return messages.findLast((message) => message.role === "assistant");
 }
 
+/** The text of the last assistant message that has any. */
+export function lastTextIn(messages: readonly ChatMessage[]): string {
+	const last = messages.findLast((message) => message.role === "assistant" && textOf(message) !== "");
+	return last ? textOf(last) : "";
+}
+
 /** The first `max` UTF-16 units, never half of a surrogate pair. */
 export function cut(text: string, max: number): string {
 	if (text.length <= max) return text;

@@ -1,7 +1,7 @@
 import type { AssistantMessage, StopReason, Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
-import { cut, cutFront, lastAssistant, textOf } from "./messages.ts";
+import { cut, cutFront, lastAssistant, lastTextIn } from "./messages.ts";
 import { unreachable } from "./result.ts";
 import type { Contract } from "./spec.ts";
 import { addUsage, noUsage } from "./usage.ts";
@@ -169,9 +169,7 @@ export function messagesOf(state: RunState): readonly ChatMessage[] {
 
 /** The text of the message being written, else of the last assistant message that has any. */
 export function lastTextOf(state: RunState): string {
-	if (state.partial !== "") return state.partial;
-	const last = messagesOf(state).findLast((message) => message.role === "assistant" && textOf(message) !== "");
-	return last ? textOf(last) : "";
+	return state.partial !== "" ? state.partial : lastTextIn(messagesOf(state));
 }
 
 /**
@@ -197,7 +195,7 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 	if (contract.kind === "finalize") return failed({ kind: "unfinalized", attempts: contract.attempts });
 	return {
 		kind: "completed",
-		text: textOf(last),
+		text: lastTextOf(state), // it may have said it all before a last message without words
 		end: last.stopReason === "length" ? "output-limit" : "natural",
 	};
 }

@@ -1,6 +1,6 @@
 import { basename, isAbsolute } from "node:path";
 import { isChatMessage } from "../domain/decode.ts";
-import { cut, newestWithin } from "../domain/messages.ts";
+import { cut, lastTextIn, newestWithin } from "../domain/messages.ts";
 import type { RunProgress, RunRecord } from "../domain/record.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 
@@ -14,16 +14,22 @@ const MAX_MESSAGES_BYTES = 16 * 1024;
 /** A run as it stands in the session file: one entry when it starts, one when it ends, both bounded. */
 export function encodeRecord(record: RunRecord): Record<string, unknown> {
 	const { progress, taskName, ...rest } = record;
-	const head = { ...rest, taskName, prompt: cut(record.prompt, MAX_PROMPT_CHARS) };
+	const head = { ...rest, taskName, prompt: shortened(record.prompt, MAX_PROMPT_CHARS) };
 	if (progress.kind === "running") return { ...head, status: "running", messages: [], exitCode: null };
 	const { kind: _kind, at, messages, text, ...end } = progress;
 	return {
 		...head,
 		...end,
 		completedAt: at,
-		text: cut(text, MAX_TEXT_CHARS),
+		text: shortened(text, MAX_TEXT_CHARS),
 		messages: newestWithin(messages, MAX_MESSAGES_BYTES),
 	};
+}
+
+/** Whoever reads it must not take the beginning for the whole. */
+function shortened(text: string, max: number): string {
+	const kept = cut(text, max);
+	return kept === text ? text : `${kept}\n[${text.length - kept.length} more characters were not kept in the session]`;
 }
 
 /** Reads an entry back; anything that is not one is undefined. */
@@ -71,7 +77,7 @@ function decodeProgress(fields: Record<string, unknown>): RunProgress | undefine
 		model: text(fields.model),
 		stopReason: text(fields.stopReason),
 		errorMessage: text(fields.errorMessage),
-		text: text(fields.text) ?? "",
+		text: text(fields.text) ?? lastTextIn(messages),
 		messages,
 		messageCount: number(fields.messageCount) ?? messages.length,
 		usage: addUsage(noUsage, typeof fields.usage === "object" && fields.usage !== null ? fields.usage : undefined),

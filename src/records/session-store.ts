@@ -12,11 +12,14 @@ export interface SessionStore {
 	/** The runs of a session, or the one run that has this id. */
 	find(id: string): readonly RunRecord[];
 	readonly records: readonly RunRecord[];
+	/** Until the returned function is called none of these sessions makes room for others. */
+	hold(sessionIds: readonly string[]): () => void;
 	clear(): void;
 }
 
 export function createSessionStore(): SessionStore {
 	const sessions = new Map<string, RunRecord[]>();
+	const holds = new Set<readonly string[]>();
 	return {
 		put(record) {
 			const runs = sessions.get(record.sessionId) ?? [];
@@ -25,23 +28,28 @@ export function createSessionStore(): SessionStore {
 			else runs[index] = record;
 			if (runs.length > MAX_RUNS) runs.shift();
 			sessions.set(record.sessionId, runs);
-			if (sessions.size > MAX_SESSIONS) evict(sessions, record.sessionId);
+			evict(sessions, new Set([record.sessionId, ...[...holds].flat()]));
 		},
-		runsOf: (sessionId) => sessions.get(sessionId) ?? [],
-		find: (id) => sessions.get(id) ?? [...sessions.values()].flat().filter(({ runId }) => runId === id),
+		runsOf: (sessionId) => [...(sessions.get(sessionId) ?? [])],
+		find: (id) => [...(sessions.get(id) ?? [...sessions.values()].flat().filter(({ runId }) => runId === id))],
 		get records() {
 			return [...sessions.values()].flat();
+		},
+		hold(sessionIds) {
+			holds.add(sessionIds);
+			return () => void holds.delete(sessionIds);
 		},
 		clear: () => sessions.clear(),
 	};
 }
 
-/** A session that runs is never dropped, even if that makes one too many. */
-function evict(sessions: Map<string, RunRecord[]>, newest: string): void {
+/** A session that runs, or is held, is never dropped, even if that makes too many. */
+function evict(sessions: Map<string, RunRecord[]>, held: ReadonlySet<string>): void {
+	const excess = sessions.size - MAX_SESSIONS;
+	if (excess <= 0) return;
 	const finished = [...sessions].filter(
-		([id, runs]) => id !== newest && runs.every(({ progress }) => progress.kind === "ended"),
+		([id, runs]) => !held.has(id) && runs.every(({ progress }) => progress.kind === "ended"),
 	);
 	const age = ([, runs]: [string, RunRecord[]]) => runs[0]?.startedAt ?? 0;
-	const oldest = finished.sort((a, b) => age(a) - age(b))[0];
-	if (oldest) sessions.delete(oldest[0]);
+	for (const [id] of finished.sort((a, b) => age(a) - age(b)).slice(0, excess)) sessions.delete(id);
 }

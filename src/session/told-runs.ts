@@ -1,3 +1,4 @@
+import { textOf } from "../domain/messages.ts";
 import type { RunRecord } from "../domain/record.ts";
 import { statusOf } from "../domain/record.ts";
 import { lastTextOf, messagesOf } from "../domain/state.ts";
@@ -27,5 +28,6 @@ export async function tellRun(record: RunRecord): Promise<ToldRun & { readonly l
 		return { status, prompt, messages: [], partial: "", messageCount: 0, errorMessage, lastText: "" };
 	}
 	const { messages, messageCount, text } = progress;
-	return { status, prompt, messages, partial: "", messageCount, errorMessage, lastText: text };
+	const partial = messages.some((message) => textOf(message) === text) ? "" : text; // else it was too long to be kept
+	return { status, prompt, messages, partial, messageCount, errorMessage, lastText: text };
 }

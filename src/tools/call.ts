@@ -115,6 +115,7 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		updates.request();
 	};
 	updates.request();
+	const release = host.store.hold(rows.map(({ request }) => request.sessionId));
 	try {
 		const inTurn = pLimit(parent.settings.maxConcurrency);
 		await inTurn.map(rows, (row) => {
@@ -122,6 +123,7 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 			return runRow(row, call, stop, change);
 		});
 	} finally {
+		release();
 		updates.dispose();
 		await Promise.all(rows.map(({ parked }) => parked?.drop()));
 	}

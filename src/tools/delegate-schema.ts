@@ -78,6 +78,8 @@ export function parseTasks(parameters: DelegateParameters): AskedTask[] {
 function parseFile(file: NonNullable<TaskParameters["files"]>[number]): FileRequest {
 	if (typeof file === "string") return { kind: "all", path: file };
 	const { path, head, tail, start, end } = file;
+	const forms = [start ?? end, head, tail].filter((each) => each !== undefined);
+	if (forms.length > 1) throw new Error(`Of ${path}, ask for start and end, or for head, or for tail`);
 	if (head !== undefined) return { kind: "head", path, lines: head };
 	if (tail !== undefined) return { kind: "tail", path, lines: tail };
 	if (start === undefined && end === undefined) return { kind: "all", path };

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type ExtensionAPI, type ExtensionContext, getAgentDir } from "@earendil-works/pi-coding-agent";
+import { type ExtensionAPI, type ExtensionContext, getAgentDir, loadSkills } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "../agent-directory.ts";
 import { socketPathOf } from "../child/protocol.ts";
 import type { Catalog, Library } from "../definitions/catalog.ts";
@@ -8,6 +8,7 @@ import type { Invocation } from "../domain/spec.ts";
 import type { Surroundings } from "../plan/agent.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import type { Parent } from "../plan/parent.ts";
+import type { SessionSkill } from "../plan/skills.ts";
 import type { Registry } from "../records/registry.ts";
 import type { SessionStore } from "../records/session-store.ts";
 import type { Background } from "../session/background.ts";
@@ -91,16 +92,26 @@ export function surroundingsOf(host: Pick<Host, "pi" | "library">, context: Exte
 	return {
 		catalog: catalogOf(host, context),
 		tools: once(() => ({ all: pi.getAllTools().map(({ name }) => name), active: pi.getActiveTools() })),
-		skills: once(() =>
-			pi
-				.getCommands()
-				.filter(({ source }) => source === "skill")
-				.map(({ name, sourceInfo }) => ({ name: name.replace(/^skill:/, ""), path: sourceInfo.path })),
-		),
+		skills: once(() => [...discoveredSkills(context), ...sessionSkills(pi)]),
 		models(which) {
 			return which === "all" ? context.modelRegistry.getAll() : usableModels(context);
 		},
 	};
+}
+
+/** Also those of packages, and all that the settings name. */
+const sessionSkills = (pi: ExtensionAPI): SessionSkill[] =>
+	pi
+		.getCommands()
+		.filter(({ source }) => source === "skill")
+		.map(({ name, sourceInfo }) => ({ name: name.replace(/^skill:/, ""), path: sourceInfo.path }));
+
+/** Where pi itself would look: a session may have been started without them. A project is asked only if it is trusted. */
+function discoveredSkills(context: ExtensionContext): SessionSkill[] {
+	const agentDir = getAgentDir();
+	const cwd = context.isProjectTrusted() ? context.cwd : agentDir;
+	const { skills } = loadSkills({ cwd, agentDir, skillPaths: [], includeDefaults: true });
+	return skills.map(({ name, filePath }) => ({ name, path: filePath }));
 }
 
 /** Those that the session is limited to, else all that there is a key for. */

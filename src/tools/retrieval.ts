@@ -63,15 +63,15 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 		description: "A sub-agent's whole transcript.",
 		parameters: sessionParameters,
 		async execute(_callId, { sessionId }, _signal, _onUpdate, context) {
-			const { runs, latest } = find(host, sessionId);
+			const { runs, last } = find(host, sessionId);
 			const told = await Promise.all(runs.map(tellRun));
-			const end = latest.progress.kind === "ended" ? latest.progress : undefined;
+			const end = last.progress.kind === "ended" ? last.progress : undefined;
 			return {
 				content: [{ type: "text", text: sessionTranscript(told) }],
 				details: {
 					sessionId,
-					status: statusOf(latest),
-					taskName: latest.taskName,
+					status: statusOf(last),
+					taskName: last.taskName,
 					messageCount: told.reduce((sum, { messageCount }) => sum + messageCount, 0),
 					exitCode: end?.exitCode ?? null,
 					model: end?.model,
@@ -97,12 +97,18 @@ function subjectOf({ store, registry }: Host, sessionId: string | undefined): st
 	return name === undefined ? sessionId : `${name} (${sessionId})`;
 }
 
-function find(host: Host, sessionId: string): { readonly runs: readonly RunRecord[]; readonly latest: RunRecord } {
+interface Found {
+	readonly runs: readonly RunRecord[];
+	readonly last: RunRecord;
+	/** The last one that has begun: a call that was refused hides nothing that was said before. */
+	readonly latest: RunRecord;
+}
+
+function find(host: Host, sessionId: string): Found {
 	const background = host.registry.get(sessionId);
 	const runs = background ? [recordOfBackground(background)] : host.store.find(sessionId);
-	// A call that was refused hides nothing that was said before.
-	const latest = runs.findLast(hasBegun) ?? runs.at(-1);
-	if (latest) return { runs, latest };
+	const last = runs.at(-1);
+	if (last) return { runs, last, latest: runs.findLast(hasBegun) ?? last };
 	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);
 }
 

@@ -145,6 +145,11 @@ const CASES: readonly Case[] = [
 		outcome: failed({ kind: "stopped", cause: timedOut }),
 	},
 	{
+		name: "X13, A95: an answer that is followed by a message without words is the answer",
+		events: [assistant("It is 42.", { stopReason: "toolUse" }), assistant(""), settled],
+		outcome: completed("It is 42."),
+	},
+	{
 		name: "F19: a run that is being stopped does not settle any more",
 		events: [assistant("hi"), stopping(aborted), settled],
 		outcome: failed({ kind: "stopped", cause: aborted }),

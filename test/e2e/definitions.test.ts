@@ -196,6 +196,18 @@ describe("a definition, by what its child really got", () => {
 		assert.equal(stderr, "");
 	});
 
+	test("A33, A34: a parent without skills knows those that a profile names all the same", async () => {
+		profile("skilled", ["loadSkills: beta"]);
+		const { result, childRequests } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "lore", prompt: "lore", profile: "skilled" }] },
+			child: () => text("known"),
+			pi: { args: ["--no-skills"] },
+		});
+		assert.match(lineOf(result, "lore"), /^✓ lore: completed/);
+		assert.ok(requestOf(childRequests, "lore").system.includes("The lore of beta."));
+	});
+
 	test("A30 A105 X12: the list shows what there is and what is wrong, and a contradiction refuses the whole call", async () => {
 		profile("torn", ["suggestedSkills: alpha", "noSkills: true"]);
 		profile("broken", ["description: Use when: x"]);

@@ -53,6 +53,20 @@ test("W19: a run with 5 MB of output adds a bounded entry, and its newest messag
 	assert.deepEqual(entry.messages, [said("the last")]);
 });
 
+test("A95, X9: what is cut says so", () => {
+	const long = "x".repeat(20_000);
+	const entry = encodeRecord(recordWith({ prompt: long, progress: ended({ text: long }) }));
+	assert.match(String(entry.text), /^x{16000}\n\[4000 more characters were not kept in the session\]$/);
+	assert.match(String(entry.prompt), /^x{8000}\n\[12000 more characters were not kept in the session\]$/);
+});
+
+test("A88, A91: an entry without a text has that of its messages", () => {
+	const answer = { role: "assistant", content: [{ type: "text", text: "The old answer." }], stopReason: "stop" };
+	const { text: _text, ...entry } = encodeRecord(recordWith({ progress: ended() }));
+	const decoded = decodeRecord(throughJson({ ...entry, messages: [said("ask"), answer] }));
+	assert.equal(decoded?.progress.kind === "ended" && decoded.progress.text, "The old answer.");
+});
+
 test("A90: what is not an entry of ours is no record", () => {
 	for (const data of [
 		undefined,

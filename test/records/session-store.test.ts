@@ -22,6 +22,25 @@ test("W19: a session that runs is never dropped", () => {
 	assert.equal(store.records.length, 32);
 });
 
+test("A46, A84: a session that is held is never dropped, and a later one goes in its place", () => {
+	const store = createSessionStore();
+	for (let n = 1; n <= 32; n++) store.put(session(n));
+	const release = store.hold(["s1"]);
+	store.put(session(33));
+	assert.deepEqual([store.runsOf("s1").length, store.runsOf("s2").length, store.records.length], [1, 0, 32]);
+	release();
+	store.put(session(34));
+	assert.deepEqual([store.runsOf("s1").length, store.records.length], [0, 32]);
+});
+
+test("what was read of a session does not change with it", () => {
+	const store = createSessionStore();
+	store.put(recordWith({ runId: "a" }));
+	const [runs, found] = [store.runsOf("00112233445566aa"), store.find("00112233445566aa")];
+	store.put(recordWith({ runId: "b" }));
+	assert.deepEqual([runs.length, found.length], [1, 1]);
+});
+
 test("A86: of eleven runs of a session the oldest is dropped", () => {
 	const store = createSessionStore();
 	for (let n = 1; n <= 11; n++) store.put(recordWith({ runId: `r${n}` }));

@@ -90,7 +90,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		for (const [run, words] of [
 			[missing, /no-pi ENOENT/],
 			[forbidden, /locked-pi EACCES/],
-			[nowhere, /ENOENT/],
+			[nowhere, /^cwd does not exist: .*gone$/],
 		] as const) {
 			const { outcome, exit } = endOf(await run.done);
 			assert.ok(outcome.kind === "failed" && outcome.failure.kind === "spawn", JSON.stringify(outcome));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Value } from "typebox/value";
-import { delegateParameters } from "../../src/tools/delegate-schema.ts";
+import { delegateParameters, parseTasks } from "../../src/tools/delegate-schema.ts";
 
 test("A3, A5, A11, X15, F23: the schema refuses what cannot be", () => {
 	const one = { name: "n", prompt: "p" };
@@ -44,4 +44,17 @@ test("A3, A5, A11, X15, F23: the schema refuses what cannot be", () => {
 		{ tasks: [{ ...one, files: [7] }] },
 	];
 	for (const value of bad) assert.ok(!Value.Check(delegateParameters, value), JSON.stringify(value));
+});
+
+test("A11, A52: of a file one part is asked for; two would silently lose one", () => {
+	const ask = (part: object) => parseTasks({ tasks: [{ name: "n", prompt: "p", files: [{ path: "a", ...part }] }] });
+	const [task] = ask({ start: 2, end: 3 });
+	assert.deepEqual(task?.request.files, [{ kind: "range", path: "a", start: 2, end: 3 }]);
+	for (const part of [
+		{ head: 1, tail: 1 },
+		{ start: 2, head: 4 },
+		{ end: 2, tail: 4 },
+	]) {
+		assert.throws(() => ask(part), { message: "Of a, ask for start and end, or for head, or for tail" });
+	}
 });

@@ -124,12 +124,12 @@ test("A101, A103: a transcript has the texts as they are, and calls and results 
 test("A102: several runs have headers and are separated, and an error is told once", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { store } = recorded.host;
-	store.put(recordWith({ runId: "a", sessionId: "s", progress: ended({ messages: [said("one")] }) }));
+	store.put(recordWith({ runId: "a", sessionId: "s", progress: ended({ text: "one", messages: [said("one")] }) }));
 	store.put(
 		recordWith({
 			runId: "b",
 			sessionId: "s",
-			progress: ended({ status: "error", errorMessage: "it broke", messages: [said("two")] }),
+			progress: ended({ status: "error", errorMessage: "it broke", text: "two", messages: [said("two")] }),
 		}),
 	);
 	const { text } = await ask("session", recorded, "s");
@@ -145,6 +145,17 @@ test("W19: what was said is read from the run directory, and from the session's 
 	const [run] = recorded.host.store.runsOf(id);
 	rmSync(run?.directory ?? "", { recursive: true });
 	assert.equal((await ask("output", recorded, id)).text.startsWith("long long"), true);
+});
+
+test("A101, A43: an answer too long for the session's entry is told as far as that goes, in transcripts too", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const text = `${"x".repeat(16_000)}\n[9 more characters were not kept in the session]`;
+	recorded.host.store.put(recordWith({ sessionId: "s", progress: ended({ text, messages: [] }) }));
+	assert.equal((await ask("session", recorded, "s")).text, text);
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "say it", resume: "s" }] });
+	assert.match(JSON.stringify(result.content), /✓ t: completed/);
+	const again = await ask("session", recorded, "s");
+	assert.match(again.text, /Assistant: x{16000}\n\[9 more characters were not kept in the session\]\n\nInstructions:/);
 });
 
 test("A89: a session that cannot be written to costs a warning, not the delegation", async () => {
@@ -194,6 +205,9 @@ test("X8: a call that was refused hides nothing that its session said before", a
 	await recorded.delegate({ tasks: [{ name: "again", prompt: "x", resume: id, profile: "nobody" }] });
 	const { text, details } = await ask("output", recorded, id);
 	assert.deepEqual([text, details.status], ["ok: hello", "completed"]);
+	const session = await ask("session", recorded, id);
+	assert.match(session.text, /=== Run 2\/2 \(error\) ===/);
+	assert.deepEqual([session.details.status, session.details.taskName], ["error", "again"], "A103: the latest run");
 	const [run] = recorded.host.store.runsOf(id);
 	assert.equal((await ask("output", recorded, run?.runId ?? "")).text, "ok: hello", "a run's own id does as well");
 });
