@@ -197,7 +197,9 @@ describe("a definition, by what its child really got", () => {
 	});
 
 	test("A33, A34: a parent without skills knows those that a profile names all the same", async () => {
-		profile("skilled", ["loadSkills: beta"]);
+		profile("skilled", ["loadSkills: delta"]);
+		const skill = "---\nname: delta\ndescription: all about delta\n---\n\nThe lore of delta.\n";
+		home.write(`${home.agentDir}/skills/delta/SKILL.md`, skill);
 		const { result, childRequests } = await delegate(home, server, {
 			extension: EXTENSION,
 			args: { tasks: [{ name: "lore", prompt: "lore", profile: "skilled" }] },
@@ -205,7 +207,7 @@ describe("a definition, by what its child really got", () => {
 			pi: { args: ["--no-skills"] },
 		});
 		assert.match(lineOf(result, "lore"), /^✓ lore: completed/);
-		assert.ok(requestOf(childRequests, "lore").system.includes("The lore of beta."));
+		assert.ok(requestOf(childRequests, "lore").system.includes("The lore of delta."));
 	});
 
 	test("A30 A105 X12: the list shows what there is and what is wrong, and a contradiction refuses the whole call", async () => {
