@@ -1,10 +1,19 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { projectDirectories } from "../definitions/ancestors.ts";
-import { originOf } from "../definitions/catalog.ts";
+import {
+	type Catalog,
+	type Entry,
+	entriesIn,
+	IGNORED_FOR_TRUST,
+	originOf,
+	type RejectedEntry,
+} from "../definitions/catalog.ts";
+import { whatIsWrong } from "../definitions/lookup.ts";
 import { parseDefinition } from "../definitions/parse.ts";
-import { DIRECTORY_NAMES, placesOf, projectPlace } from "../definitions/places.ts";
+import { type Place, placesOf, projectPlace, realPlace } from "../definitions/places.ts";
+import { realPath } from "../definitions/real-path.ts";
 import {
 	type Changes,
 	createFile,
@@ -13,9 +22,9 @@ import {
 	renderDefinition,
 	replaceFile,
 } from "../definitions/write.ts";
-import { type AgentDefinition, NAME_PATTERN, type Origin, type Scope } from "../domain/definition.ts";
+import { type AgentDefinition, NAME_PATTERN, type Origin } from "../domain/definition.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
-import { definitionDetails, originWords } from "../present/definition-text.ts";
+import { definitionReview, originWords } from "../present/definition-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { readExample } from "./examples.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
@@ -37,19 +46,46 @@ export async function createProfile(
 	if (example && !example.ok) return tell(context, example.error, "error");
 	const place = await choosePlace(name, template, context, host);
 	if (place === undefined) return;
-	const known = host.catalog().kinds.profile.get(name);
-	const sameScope = known && originOf(known).scope === place.scope;
-	if (sameScope) return tell(context, `"${name}" exists: use /profile edit ${name}`, "error");
 	const path = join(place.directory, `${name}.md`);
-	const origin: Origin = { ...place, kind: "profile", path, base: place.base, trust: "trusted", shadows: false };
+	host.invalidate(); // no older than the files that it is compared with
+	const refusal = whyRefused(name, path, place, host.catalog());
+	if (refusal !== undefined) return tell(context, refusal, "error");
+	const { kind, scope, base } = place;
+	const origin: Origin = { kind, scope, path, base, trust: "trusted", shadows: false };
 	const text = example
 		? await renderChanged(example.value, { fields: new Map([["name", name]]), body: undefined })
 		: ok(await renderDefinition(name, await askFields(context.ui, undefined)));
 	if (!text.ok) return tell(context, `Nothing was saved: ${text.error}`, "error");
 	await review(text.value, origin, context, host, () =>
-		createFile(path, text.value, place.scope === "global" ? "private" : "shared"),
+		createFile(path, text.value, scope === "global" ? "private" : "shared"),
 	);
 }
+
+/** Why the place cannot take one more of this name: what would be asked is in vain then. */
+function whyRefused(name: string, path: string, place: Place, catalog: Catalog): string | undefined {
+	const real = realPlace(place);
+	if (real && "refusal" in real) return `${place.directory} ${real.refusal}`;
+	const known = entriesIn(place).find((entry) => entry.name === name);
+	if (known === undefined) {
+		return existsSync(path) ? `${path} exists, and is no profile "${name}": mend or remove that file` : undefined;
+	}
+	const why = whyNotCounting(name, originOf(known), catalog);
+	if (why !== undefined) return `"${name}" exists: change its file, ${originOf(known).path}. It is ${why}`;
+	if (known.kind === "rejected") return `"${name}" exists, but cannot be used: ${howToMend(known)}`;
+	return `"${name}" exists: use /profile edit ${name}`;
+}
+
+/** Undefined where this file is the one that its name stands for here. */
+function whyNotCounting(name: string, { kind, scope, path }: Origin, catalog: Catalog): string | undefined {
+	const counting = catalog.kinds[kind].get(name);
+	if (counting && originOf(counting).path === path) return undefined;
+	if (scope === "project" && catalog.ignored.has(name)) return IGNORED_FOR_TRUST;
+	return counting ? `hidden by ${originOf(counting).path}` : "not in use: see /profile list";
+}
+
+/** What is wrong with a file that cannot be used, and what a person can do about it. */
+export const howToMend = (entry: RejectedEntry): string =>
+	`${whatIsWrong(entry)}\nMend that file in an editor, or remove it with /profile delete ${entry.name}`;
 
 /** Where the profile goes; undefined where nobody chose. A copy asks nothing else, so without anybody to ask it is global. */
 async function choosePlace(
@@ -57,7 +93,7 @@ async function choosePlace(
 	template: Template,
 	context: ExtensionCommandContext,
 	{ agentDirectory }: ProfileHost,
-): Promise<ProfilePlace | undefined> {
+): Promise<Place | undefined> {
 	const places = profilePlaces(context.cwd, agentDirectory);
 	if (!context.hasUI) {
 		if (template.kind === "example") return places[0];
@@ -112,20 +148,21 @@ async function review(
 	}
 	const definition = { ...parsed.definition, origin };
 	const question = `Save ${originWords(origin)} "${definition.name}"?`;
-	if (context.hasUI && !(await context.ui.confirm(question, definitionDetails(definition)))) {
+	if (context.hasUI && !(await context.ui.confirm(question, definitionReview(definition)))) {
 		return tell(context, "Nothing was saved.", "info");
 	}
 	const saved = save();
 	host.invalidate();
 	if (!saved.ok) return tell(context, `Nothing was saved: ${saved.error}`, "error");
-	tell(context, `Saved ${originWords(origin)} "${definition.name}": ${origin.path}`, "info");
+	const words = `Saved ${originWords(origin)} "${definition.name}": ${origin.path}`;
+	const why = whyNotCounting(definition.name, origin, host.catalog());
+	if (why === undefined) return tell(context, words, "info");
+	tell(context, `${words}. It is ${why}`, "warning");
 }
 
-export async function deleteProfile(
-	{ name, origin }: AgentDefinition,
-	context: ExtensionCommandContext,
-	host: ProfileHost,
-): Promise<void> {
+export async function deleteProfile(entry: Entry, context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
+	const { name } = entry;
+	const origin = originOf(entry);
 	if (!context.hasUI) return tell(context, needsPerson(origin.path), "error");
 	const question = `Delete the ${originWords(origin)} "${name}"?`;
 	if (!(await context.ui.confirm(question, sanitizeLine(origin.path))))
@@ -140,20 +177,18 @@ export async function deleteProfile(
 
 const needsPerson = (path: string) => `This needs somebody to answer; without a terminal, change the file: ${path}`;
 
-interface ProfilePlace {
-	readonly scope: Scope;
-	readonly directory: string;
-	readonly base: string;
-}
-
-/** Where a new profile can be put: where it will be found from here. In the home directory there is no project. */
-function profilePlaces(cwd: string, agentDirectory: string): ProfilePlace[] {
-	const global: ProfilePlace = {
-		scope: "global",
-		directory: join(agentDirectory, DIRECTORY_NAMES.profile),
-		base: agentDirectory,
-	};
-	const known = placesOf(cwd, agentDirectory).find(({ kind, scope }) => kind === "profile" && scope === "project");
-	const base = known?.base ?? projectDirectories(cwd).find((directory) => directory === resolve(cwd));
-	return base === undefined ? [global] : [global, { scope: "project", directory: projectPlace(base, "profile"), base }];
+/** Where a new profile can be put: where it will be found from here, global first. In the home directory there is no project. */
+function profilePlaces(cwd: string, agentDirectory: string): Place[] {
+	const places = placesOf(cwd, agentDirectory).filter(({ kind }) => kind === "profile");
+	const global = places.filter(({ scope }) => scope === "global");
+	const known = places.filter(({ scope }) => scope === "project");
+	if (known.length > 0) return [...global, ...known];
+	const here = realPath(resolve(cwd));
+	const own = projectDirectories(cwd).filter((directory) => directory === here);
+	return [
+		...global,
+		...own.map((base): Place => {
+			return { kind: "profile", scope: "project", directory: projectPlace(base, "profile"), base };
+		}),
+	];
 }

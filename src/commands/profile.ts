@@ -1,9 +1,9 @@
 import type { ExtensionCommandContext, RegisteredCommand } from "@earendil-works/pi-coding-agent";
 import { type Catalog, describeDiagnostic } from "../definitions/catalog.ts";
-import { callable, findDefinition, namesakes } from "../definitions/lookup.ts";
+import { callable, findDefinition, findEntry, namesakes } from "../definitions/lookup.ts";
 import { definitionDetails, definitionLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
 import { exampleNames } from "./examples.ts";
-import { createProfile, deleteProfile, editProfile } from "./profile-changes.ts";
+import { createProfile, deleteProfile, editProfile, howToMend } from "./profile-changes.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
 
 const USAGE =
@@ -43,10 +43,14 @@ async function answer(args: string, context: ExtensionCommandContext, host: Prof
 	const [name, ...more] = VERBS.has(word) ? names : [word, ...names];
 	if (more.length > 0 || (verb === "list") === (name !== undefined)) return tell(context, USAGE, "warning");
 	if (name === undefined) return tell(context, listText(host.catalog()), "info");
+	const entry = findEntry(host.catalog(), "profile", name);
+	if (entry && verb === "delete") return await deleteProfile(entry, context, host);
+	if (entry?.kind === "rejected") {
+		return tell(context, `The ${entry.origin.kind} "${name}" cannot be used: ${howToMend(entry)}`, "error");
+	}
 	const found = findDefinition(host.catalog(), "profile", name);
 	if (!found.ok) return tell(context, found.error.message, "error");
 	if (verb === "edit") return await editProfile(found.value, context, host);
-	if (verb === "delete") return await deleteProfile(found.value, context, host);
 	return tell(context, definitionDetails(found.value), "info");
 }
 

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
-import { basename, join } from "node:path";
-import { type AgentDefinition, type DefinitionKind, NAME_PATTERN, type Origin } from "../domain/definition.ts";
+import { join } from "node:path";
+import type { AgentDefinition, DefinitionKind, Origin } from "../domain/definition.ts";
 import { isLiteralKey } from "../domain/key.ts";
 import type { Problem } from "./frontmatter.ts";
 import { type Parsed, parseDefinition } from "./parse.ts";
@@ -19,13 +19,15 @@ export const describeDiagnostic = ({ path, line, message }: Diagnostic): string 
 /** A name that can be called, or that could be if its file were in order. */
 export type Entry =
 	| { readonly kind: "usable"; readonly name: string; readonly definition: AgentDefinition }
-	| {
-			readonly kind: "rejected";
-			readonly name: string;
-			readonly origin: Origin;
-			readonly problem: Problem;
-			readonly contradictory: boolean;
-	  };
+	| RejectedEntry;
+
+export interface RejectedEntry {
+	readonly kind: "rejected";
+	readonly name: string;
+	readonly origin: Origin;
+	readonly problem: Problem;
+	readonly contradictory: boolean;
+}
 
 /** Everything that can be called from one directory. */
 export interface Catalog {
@@ -106,6 +108,7 @@ const ignored = ({ directory }: Place, count: number): Diagnostic => ({
 });
 
 export const HOW_TO_TRUST = "trust it with /trust, or start pi with --approve";
+export const IGNORED_FOR_TRUST = `ignored, because the project is not trusted (${HOW_TO_TRUST})`;
 
 /** The first of a name wins; if that is a project's and hides a global one, it says so. */
 function merge(entries: readonly Entry[]): Entry[] {
@@ -125,6 +128,10 @@ function shadowing(entry: Entry): Entry {
 	return entry.kind === "usable" ? { ...entry, definition: { ...entry.definition, origin } } : { ...entry, origin };
 }
 
+/** What one place has now, whether it counts or not. */
+export const entriesIn = (place: Place): readonly Entry[] =>
+	readPlace(place, "trusted", new Map(), performance.now() + MAX_LOAD_MS).entries;
+
 interface PlaceContent {
 	readonly entries: readonly Entry[];
 	readonly diagnostics: readonly Diagnostic[];
@@ -138,7 +145,6 @@ function readPlace(place: Place, trust: Origin["trust"], files: ParsedFiles, dea
 	}
 	const root = place.scope === "project" ? realpathSync.native(place.base) : undefined;
 	const named = new Map<string, Entry>();
-	const guessed: Entry[] = [];
 	const diagnostics: Diagnostic[] = [];
 	for (const file of markdownFiles(real.path)) {
 		const path = join(place.directory, file);
@@ -149,8 +155,7 @@ function readPlace(place: Place, trust: Origin["trust"], files: ParsedFiles, dea
 		const entry = entryOf(content.parsed, origin);
 		if (entry === undefined) continue;
 		const first = named.get(entry.name);
-		if (content.parsed.kind === "broken") guessed.push(entry);
-		else if (first === undefined) named.set(entry.name, entry);
+		if (first === undefined) named.set(entry.name, entry);
 		else
 			diagnostics.push({
 				path,
@@ -158,7 +163,7 @@ function readPlace(place: Place, trust: Origin["trust"], files: ParsedFiles, dea
 				message: `the name "${entry.name}" is taken by ${originOf(first).path}`,
 			});
 	}
-	return { entries: [...named.values(), ...guessed.filter(({ name }) => !named.has(name))], diagnostics };
+	return { entries: [...named.values()], diagnostics };
 }
 
 interface FileContent {
@@ -210,7 +215,7 @@ function problemsOf(parsed: Parsed, mode: number): readonly Problem[] {
 	}
 }
 
-/** A file that nobody understands keeps its name, so that no other definition is taken for it. */
+/** The name is the one in the frontmatter: what a file is called takes no name from anybody. */
 function entryOf(parsed: Parsed, origin: Origin): Entry | undefined {
 	switch (parsed.kind) {
 		case "definition":
@@ -219,11 +224,7 @@ function entryOf(parsed: Parsed, origin: Origin): Entry | undefined {
 			const [problem = { line: undefined, message: "cannot be used" }] = parsed.problems;
 			return { kind: "rejected", name: parsed.name, origin, problem, contradictory: parsed.contradictory };
 		}
-		case "broken": {
-			const name = basename(origin.path, ".md");
-			if (!NAME_PATTERN.test(name)) return undefined;
-			return { kind: "rejected", name, origin, problem: parsed.problem, contradictory: false };
-		}
+		case "broken":
 		case "other":
 			return undefined;
 	}

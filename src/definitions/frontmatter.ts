@@ -21,7 +21,7 @@ const LINES_BEFORE = 1;
 
 /** Undefined where the text has no frontmatter at all. Never throws, whatever the text is. */
 export function readFrontmatter(text: string): Result<Frontmatter, Problem> | undefined {
-	const normalized = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+	const normalized = normalize(text);
 	if (!/^---[ \t]*\n/.test(normalized)) return undefined;
 	const end = normalized.indexOf("\n---", 3);
 	if (end === -1) return err({ line: 1, message: 'the frontmatter is never closed: a line "---" is missing' });
@@ -48,10 +48,19 @@ export function readFrontmatter(text: string): Result<Frontmatter, Problem> | un
 export function bodyOf(text: string): string {
 	const frontmatter = readFrontmatter(text);
 	if (frontmatter?.ok) return frontmatter.value.body;
-	const normalized = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+	const normalized = normalize(text);
 	const end = frontmatter ? normalized.indexOf("\n---", 3) : -1;
 	return (end === -1 ? normalized : normalized.slice(end + 4)).trim();
 }
+
+/** The lines of a frontmatter that cannot be understood; one that is never closed goes to the first empty line. */
+export function frontmatterLines(text: string): string {
+	const normalized = normalize(text);
+	const end = normalized.indexOf("\n---", 3);
+	return end === -1 ? (normalized.split(/\n[ \t]*\n/, 1)[0] ?? "") : normalized.slice(0, end);
+}
+
+const normalize = (text: string) => text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
 
 function lineOfField(lines: readonly string[], field: string): number | undefined {
 	const index = lines.findIndex((line) => /^["']?([\w-]+)["']?\s*:/.exec(line)?.[1] === field);

@@ -1,6 +1,6 @@
 import { type AgentDefinition, DEFINITION_KINDS, type DefinitionKind } from "../domain/definition.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { type Catalog, describeDiagnostic, type Entry, HOW_TO_TRUST } from "./catalog.ts";
+import { type Catalog, describeDiagnostic, type Entry, IGNORED_FOR_TRUST, type RejectedEntry } from "./catalog.ts";
 
 /** Each word looks in its own kind first. */
 const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
@@ -9,7 +9,7 @@ const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
 	agent: ["agent", "profile", "preset"],
 };
 
-const IGNORED = `. The project has one of this name, which is ignored, because the project is not trusted (${HOW_TO_TRUST})`;
+const IGNORED = `. The project has one of this name, which is ${IGNORED_FOR_TRUST}`;
 
 /** `contradictory`: the whole call is refused, not one task alone. */
 export interface LookupFailure {
@@ -22,7 +22,7 @@ export function findDefinition(
 	word: DefinitionKind,
 	name: string,
 ): Result<AgentDefinition, LookupFailure> {
-	const entry = entryOf(catalog, word, name);
+	const entry = findEntry(catalog, word, name);
 	if (entry === undefined) {
 		const available = callable(catalog, word).map((each) => each.name);
 		return err({
@@ -34,9 +34,12 @@ export function findDefinition(
 	}
 	if (entry.kind === "usable") return ok(entry.definition);
 	if (entry.contradictory) return err({ kind: "contradictory", message: entry.problem.message });
-	const where = describeDiagnostic({ ...entry.problem, path: entry.origin.path });
-	return err({ kind: "rejected", message: `The ${word} "${name}" cannot be used: ${where}` });
+	return err({ kind: "rejected", message: `The ${word} "${name}" cannot be used: ${whatIsWrong(entry)}` });
 }
+
+/** With the file that has to be mended. */
+export const whatIsWrong = ({ problem, origin }: RejectedEntry): string =>
+	describeDiagnostic({ ...problem, path: origin.path });
 
 /** Why a call that names these must not start at all; undefined where nothing speaks against it. */
 export function contradictionAmong(
@@ -51,12 +54,12 @@ export function contradictionAmong(
 	return undefined;
 }
 
-/** What a word reaches, one definition per name, sorted by name. */
+/** One definition per name, sorted by name: what the word reaches, or where that cannot be used, what another word does. */
 export function callable(catalog: Catalog, word: DefinitionKind): AgentDefinition[] {
 	const names = new Set(DEFINITION_KINDS.flatMap((kind) => [...catalog.kinds[kind].keys()]));
 	return [...names].sort().flatMap((name) => {
-		const entry = entryOf(catalog, word, name);
-		return entry?.kind === "usable" ? [entry.definition] : [];
+		const entries = entriesOf(catalog, word, name);
+		return entries.flatMap((entry) => (entry.kind === "usable" ? [entry.definition] : [])).slice(0, 1);
 	});
 }
 
@@ -69,6 +72,10 @@ export function namesakes(catalog: Catalog, { name, origin }: AgentDefinition): 
 }
 
 /** Also one that cannot be used: it is not passed over for another of its name. */
-function entryOf(catalog: Catalog, word: DefinitionKind, name: string): Entry | undefined {
-	return ORDER[word].map((kind) => catalog.kinds[kind].get(name)).find((entry) => entry !== undefined);
+export function findEntry(catalog: Catalog, word: DefinitionKind, name: string): Entry | undefined {
+	return entriesOf(catalog, word, name)[0];
+}
+
+function entriesOf(catalog: Catalog, word: DefinitionKind, name: string): Entry[] {
+	return ORDER[word].map((kind) => catalog.kinds[kind].get(name)).filter((entry) => entry !== undefined);
 }

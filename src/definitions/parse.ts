@@ -7,7 +7,7 @@ import {
 } from "../domain/definition.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { createFieldReader, type Field, type FieldReader } from "./fields.ts";
-import { type Frontmatter, type Problem, readFrontmatter } from "./frontmatter.ts";
+import { type Frontmatter, frontmatterLines, type Problem, readFrontmatter } from "./frontmatter.ts";
 
 /** What the text of a file amounts to. Where it came from is for the catalog to add. */
 export type Parsed =
@@ -19,7 +19,7 @@ export type Parsed =
 			readonly problems: readonly Problem[];
 			readonly contradictory: boolean;
 	  }
-	/** It was meant to be a definition, and nobody can tell which. */
+	/** No name is known of it, or no description where one is needed: it takes no name from any definition. */
 	| { readonly kind: "broken"; readonly problem: Problem }
 	/** A file that happens to lie there; what is said of it where only definitions are expected. */
 	| { readonly kind: "other"; readonly problem: Problem | undefined };
@@ -41,9 +41,20 @@ export function parseDefinition(text: string, kind: DefinitionKind): Parsed {
 	const frontmatter = readFrontmatter(text);
 	if (frontmatter?.ok) return parseFields(frontmatter.value, kind);
 	if (frontmatter === undefined) return kind === "agent" ? OTHER : NO_FRONTMATTER;
+	return parseMalformed(frontmatterLines(text), frontmatter.error, kind);
+}
+
+const NAME_LINE = /^["']?name["']?[ \t]*:[ \t]+(["']?)([\w-]+)\1[ \t]*(?:[ \t]#.*)?$/m;
+const DESCRIPTION_LINE = /^["']?description["']?[ \t]*:(?:[ \t]+|[ \t]*\n[ \t]+)(?!""|'')[^\s#]/m;
+
+/** YAML that cannot be read. What the file calls itself can be: no other definition is taken for it. */
+function parseMalformed(lines: string, problem: Problem, kind: DefinitionKind): Parsed {
+	const name = NAME_LINE.exec(lines)?.[2];
+	const described = DESCRIPTION_LINE.test(lines);
 	// What lies in a directory of prompts is a template of pi's unless it says otherwise.
-	const meant = kind !== "agent" || (/^name\s*:/m.test(text) && /^description\s*:/m.test(text));
-	return meant ? { kind: "broken", problem: frontmatter.error } : OTHER;
+	if (kind === "agent" && !(described && /^["']?name["']?\s*:/m.test(lines))) return OTHER;
+	if (name === undefined || (kind === "preset" && !described)) return { kind: "broken", problem };
+	return { kind: "rejected", name, problems: [problem], contradictory: false };
 }
 
 function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {

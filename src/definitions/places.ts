@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { DefinitionKind, Scope } from "../domain/definition.ts";
 import { isOwn, projectDirectories } from "./ancestors.ts";
 import { isInside } from "./read-file.ts";
+import { realPath } from "./real-path.ts";
 
 /** A directory that may hold definitions. */
 export interface Place {
@@ -32,12 +33,13 @@ export function placesOf(cwd: string, agentDirectory: string): Place[] {
 		directory: join(agentDirectory, DIRECTORY_NAMES[kind]),
 		base: agentDirectory,
 	});
-	const own = ancestors.filter((ancestor) => ancestor === resolve(cwd) && isDirectory(join(ancestor, "prompts")));
+	const here = realPath(resolve(cwd));
+	const own = ancestors.filter((ancestor) => ancestor === here && isDirectory(join(ancestor, "prompts")));
 	return [
 		...nearest("profile", isDirectory),
 		global("profile"),
-		// A directory that only holds runs is not one of presets.
-		...nearest("preset", (directory) => markdownFiles(directory).length > 0),
+		// A directory that only holds directories, as those of runs, is not one of presets.
+		...nearest("preset", (directory) => markdownFiles(directory).some((name) => !isDirectory(join(directory, name)))),
 		global("preset"),
 		...nearest("agent", isDirectory),
 		...own.map((base): Place => ({ kind: "agent", scope: "project", directory: join(base, "prompts"), base })),
@@ -72,6 +74,11 @@ export function realPlace(place: Place): { readonly path: string } | { readonly 
 	}
 }
 
+/** A link that leads in a circle is none, nor is what may not be looked at. */
 function isDirectory(path: string): boolean {
-	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+	try {
+		return statSync(path).isDirectory();
+	} catch {
+		return false;
+	}
 }

@@ -5,7 +5,7 @@ import { unreachable } from "../domain/result.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 
 const MAX_PREVIEW_CHARS = 80;
-const MAX_BODY_CHARS = 4_000;
+const MAX_REVIEW_CHARS = 4_000;
 
 /** What is said where nothing is defined. */
 export const NO_DEFINITIONS =
@@ -26,7 +26,13 @@ export function definitionLine(definition: AgentDefinition, namesakes: readonly 
 }
 
 /** Everything a definition says, for a person; its key only in outline. */
-export function definitionDetails(definition: AgentDefinition): string {
+export const definitionDetails = (definition: AgentDefinition): string => detailsWith(definition, (text) => text);
+
+/** The same with long texts cut: a dialog has to stay readable. */
+export const definitionReview = (definition: AgentDefinition): string =>
+	detailsWith(definition, (text) => (text.length > MAX_REVIEW_CHARS ? `${cut(text, MAX_REVIEW_CHARS)}…` : text));
+
+function detailsWith(definition: AgentDefinition, shown: (text: string) => string): string {
 	const { name, description, origin, addition, body } = definition;
 	const lines = [
 		`${name} [${originWords(origin)}]`,
@@ -39,7 +45,7 @@ export function definitionDetails(definition: AgentDefinition): string {
 	const texts = [
 		...(addition.trim() === "" ? [] : [`appended to the system prompt:\n${addition.trim()}`]),
 		...(body === "" ? [] : [`${origin.kind === "preset" ? "added to" : "replaces"} the system prompt:\n${body}`]),
-	].map((text) => (text.length > MAX_BODY_CHARS ? `${cut(text, MAX_BODY_CHARS)}…` : text));
+	].map(shown);
 	return [lines.join("\n"), ...texts.map(sanitize)].join("\n\n");
 }
 

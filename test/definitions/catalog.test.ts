@@ -103,6 +103,28 @@ describe("X3: where definitions are found", () => {
 		assert.equal(found(yard.load({ cwd }), "preset", "x").origin.base, yard.project);
 	});
 
+	test("B24: nor does a directory whose name ends in .md", () => {
+		yard.write("project/.pi/subagents/x.md", markdown("x"));
+		mkdirSync(join(yard.project, "sub/.pi/subagents/notes.md"), { recursive: true });
+		const cwd = join(yard.project, "sub");
+		assert.equal(found(yard.load({ cwd }), "preset", "x").origin.base, yard.project);
+	});
+
+	test("X3: ./prompts counts also where the session's directory is a link", () => {
+		yard.write("project/prompts/x.md", markdown("x"));
+		const cwd = join(yard.root, "link");
+		symlinkSync(yard.project, cwd);
+		const { origin } = found(yard.load({ cwd, flag: "approve" }), "agent", "x");
+		assert.equal(origin.path, join(yard.project, "prompts/x.md"));
+	});
+
+	test("a directory that is a link in a circle is none", () => {
+		mkdirSync(join(yard.project, ".pi"));
+		symlinkSync("prompts", join(yard.project, ".pi/prompts"));
+		yard.write("agent/prompts/x.md", markdown("x"));
+		assert.equal(found(yard.load(), "agent", "x").origin.scope, "global");
+	});
+
 	test("the walk up stops before the home directory", () => {
 		yard.write(".pi/agent-profiles/home.md", markdown("home"));
 		assert.deepEqual(callable(yard.load(), "profile"), []);
@@ -179,8 +201,60 @@ describe("what cannot be used", () => {
 
 	test("a broken file keeps its name: no other definition is taken for it", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x"));
-		yard.write("project/.pi/agent-profiles/x.md", "---\nname: x\nmodel: @\n---\n");
-		assert.match(failure(yard.load(), "profile", "x"), /^The profile "x" cannot be used: .*project.*x\.md:3: /);
+		yard.write("project/.pi/agent-profiles/other.md", "---\nname: x\nmodel: @\n---\n");
+		assert.match(failure(yard.load(), "profile", "x"), /^The profile "x" cannot be used: .*project.*other\.md:3: /);
+	});
+
+	test("A122 A123: a profile without a name takes none, whatever its file is called, and is told", () => {
+		yard.write("agent/agent-profiles/reviewer.md", markdown("reviewer"));
+		yard.write("agent/subagents/planner.md", markdown("planner"));
+		yard.write("project/.pi/agent-profiles/reviewer.md", "---\ntitle: Reviewer\n---\n");
+		yard.write("project/.pi/agent-profiles/planner.md", "---\ntitle: Planner\nmodel: @\n---\n");
+		const catalog = yard.load();
+		const { origin } = found(catalog, "profile", "reviewer");
+		assert.deepEqual([origin.scope, origin.shadows], ["global", false]);
+		assert.equal(found(catalog, "profile", "planner").origin.kind, "preset");
+		assert.deepEqual(problems(catalog), [
+			"~/project/.pi/agent-profiles/planner.md:3: Plain value cannot start with reserved character @ (put quotes around the value)",
+			'~/project/.pi/agent-profiles/reviewer.md:1: the field "name" is missing',
+		]);
+	});
+
+	test("B17: a preset without a name or without a description takes none, and is told", () => {
+		yard.write("agent/subagents/scout.md", markdown("scout"));
+		yard.write("agent/subagents/other.md", markdown("other"));
+		yard.write("agent/subagents/third.md", markdown("third"));
+		yard.write("project/.pi/subagents/scout.md", "---\nname: other\n---\n");
+		yard.write("project/.pi/subagents/mine.md", "---\nname: scout\n---\n");
+		yard.write("project/.pi/subagents/third.md", "---\ndescription: third\n---\n");
+		const catalog = yard.load();
+		for (const name of ["scout", "other", "third"])
+			assert.equal(found(catalog, "preset", name).origin.scope, "global", name);
+		assert.deepEqual(problems(catalog), [
+			'~/project/.pi/subagents/mine.md:1: the field "description" is missing',
+			'~/project/.pi/subagents/scout.md:1: the field "description" is missing',
+			'~/project/.pi/subagents/third.md:1: the field "name" is missing',
+		]);
+	});
+
+	test("A123: nor does a file that cannot be read take the name of its file", () => {
+		yard.write("agent/agent-profiles/big.md", markdown("big"));
+		yard.write("project/.pi/agent-profiles/big.md", "x".repeat(1024 * 1024 + 1));
+		const catalog = yard.load();
+		assert.equal(found(catalog, "profile", "big").origin.scope, "global");
+		assert.deepEqual(problems(catalog), ["~/project/.pi/agent-profiles/big.md: is larger than 1024 KB"]);
+	});
+
+	test("X3: what cannot be used hides its name from its own word, but not from the lists", () => {
+		yard.write("agent/agent-profiles/x.md", markdown("x", "thinkingLevel: much"));
+		yard.write("agent/subagents/x.md", markdown("x"));
+		const catalog = yard.load();
+		assert.match(failure(catalog, "profile", "x"), /cannot be used/);
+		assert.equal(found(catalog, "preset", "x").origin.kind, "preset");
+		assert.deepEqual(
+			callable(catalog, "profile").map(({ origin }) => origin.kind),
+			["preset"],
+		);
 	});
 
 	test("but a file of another name that says it is x, is x", () => {

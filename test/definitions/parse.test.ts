@@ -172,28 +172,51 @@ describe("X4: six fields are one tool policy", () => {
 });
 
 describe("a mistake names its line", () => {
-	const broken = (lines: readonly string[]) => {
+	const malformed = (lines: readonly string[]) => {
 		const parsed = parse(lines);
-		assert.ok(parsed.kind === "broken", JSON.stringify(parsed));
-		return parsed.problem;
+		assert.ok(parsed.kind === "rejected" && parsed.name === "x", JSON.stringify(parsed));
+		assert.equal(parsed.contradictory, false);
+		return parsed.problems[0];
 	};
 
 	test("YAML that cannot be read", () => {
-		assert.deepEqual(broken(["name: x", "description: Use when: y"]), {
+		assert.deepEqual(malformed(["name: x", "description: Use when: y"]), {
 			line: 3,
 			message: "Nested mappings are not allowed in compact mappings (put quotes around the value)",
 		});
-		assert.equal(broken(["name: x", "model: @a"]).line, 3);
-		assert.equal(broken(["name: x", "model: `a`"]).line, 3);
-		assert.equal(broken(["name: x", "model: *"]).line, 3);
-		assert.equal(broken(["name: x", "tools:", "\t- a"]).line, 4);
-		assert.equal(broken(["name: x", "", "name: y"]).line, 4);
-		assert.equal(broken(["- a", "- b"]).line, 2);
-		assert.equal(broken(["only words"]).line, 2);
+		assert.equal(malformed(["name: x", "model: @a"])?.line, 3);
+		assert.equal(malformed(["name: x", "model: `a`"])?.line, 3);
+		assert.equal(malformed(["name: x", "model: *"])?.line, 3);
+		assert.equal(malformed(["name: x", "tools:", "\t- a"])?.line, 4);
+		assert.equal(malformed(["name: x", "", "name: y"])?.line, 4);
+		for (const lines of [["- a", "- b"], ["only words"]]) {
+			const parsed = parse(lines);
+			assert.equal(parsed.kind === "broken" && parsed.problem.line, 2);
+		}
+	});
+
+	test("A122 A123 B17: in YAML that cannot be read a file still says what it is called, and whether it is described", () => {
+		const kindOf = (kind: DefinitionKind, ...lines: string[]) => parse([...lines, "model: @"], "", kind).kind;
+		for (const line of ['name: "x"', "'name' : 'x'", "name: x # who", "name:\tx "]) {
+			assert.ok(malformed(["model: @", line]), line);
+		}
+		for (const line of ["title: x", "  name: x", "name:", "name: a b", "name: a.b", "name: [x", "rename: x"]) {
+			assert.equal(kindOf("profile", line), "broken", line);
+		}
+		for (const line of ["description: Use when: y", "description:\n  long", "description: >\n  long"]) {
+			assert.equal(kindOf("preset", "name: x", line), "rejected", line);
+			assert.equal(kindOf("agent", "name: x", line), "rejected", line);
+			assert.equal(kindOf("agent", "name: a b", line), "broken", line);
+			assert.equal(kindOf("agent", line), "other", line);
+		}
+		for (const line of ["description:", 'description: ""', "description: # later", "title: x"]) {
+			assert.equal(kindOf("preset", "name: x", line), "broken", line);
+			assert.equal(kindOf("agent", "name: x", line), "other", line);
+		}
 	});
 
 	test("a value that begins with ! would be a YAML tag, and half of a key's command lost", () => {
-		assert.deepEqual(broken(["name: x", "apiKey: !pass show key"]), {
+		assert.deepEqual(malformed(["name: x", "apiKey: !pass show key"]), {
 			line: 3,
 			message: 'put quotes around a value that begins with "!"',
 		});
@@ -201,10 +224,14 @@ describe("a mistake names its line", () => {
 	});
 
 	test("a frontmatter that never ends", () => {
+		const problem = { line: 1, message: 'the frontmatter is never closed: a line "---" is missing' };
 		assert.deepEqual(parseDefinition("---\nname: x\n", "profile"), {
-			kind: "broken",
-			problem: { line: 1, message: 'the frontmatter is never closed: a line "---" is missing' },
+			kind: "rejected",
+			name: "x",
+			problems: [problem],
+			contradictory: false,
 		});
+		assert.deepEqual(parseDefinition("---\nA rule above a text.\n\nname: x\n", "profile"), { kind: "broken", problem });
 	});
 
 	test("a field that cannot have its value rejects the definition, by name and line", () => {

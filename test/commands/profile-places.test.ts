@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { createProfile } from "../../src/commands/profile-changes.ts";
+import { createLibraryYard } from "../definitions/library-yard.ts";
+
+test("X3: a session whose directory is a link can have a profile of its project", async (t) => {
+	const yard = createLibraryYard();
+	t.after(() => yard.dispose());
+	const cwd = join(yard.root, "link");
+	symlinkSync(yard.project, cwd);
+	let offered: readonly string[] = [];
+	const ui = {
+		async select(_title: string, options: readonly string[]) {
+			offered = options;
+		},
+		notify() {},
+	};
+	const context = { cwd, hasUI: true, ui } as unknown as ExtensionCommandContext;
+	const { agentDirectory } = yard;
+	const host = { agentDirectory, catalog: () => yard.load({ cwd }), invalidate: () => yard.library.invalidate() };
+	await createProfile("x", { kind: "questions" }, context, host);
+	assert.deepEqual(offered, [
+		`Global (${join(agentDirectory, "agent-profiles")})`,
+		`Project (${join(yard.project, ".pi/agent-profiles")})`,
+	]);
+});
