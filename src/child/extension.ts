@@ -40,13 +40,22 @@ export default function child(pi: ExtensionAPI): void {
 
 	// Not before: other extensions may still register tools when the session starts.
 	pi.on("before_agent_start", async () => {
-		const { requiredTools } = await packet;
-		const tools = pi.getActiveTools();
-		const missing = requiredTools.filter((name) => !tools.includes(name));
-		if (missing.length === 0) return;
-		const names = missing.map((name) => `"${name}"`).join(", ");
-		process.stderr.write(`Unknown tools: ${names}. The sub-agent has: ${tools.join(", ") || "(none)"}\n`);
-		process.exit(MISSING_TOOLS_EXIT_CODE);
+		const { kind, names } = (await packet).tools;
+		const tools = kind === "has" ? pi.getActiveTools() : pi.getAllTools().map(({ name }) => name);
+		const missing = names.filter((name) => !tools.includes(name));
+		if (missing.length > 0) {
+			const unknown = missing.map((name) => `"${name}"`).join(", ");
+			process.stderr.write(`Unknown tools: ${unknown}. The sub-agent has: ${tools.join(", ") || "(none)"}\n`);
+			process.exit(MISSING_TOOLS_EXIT_CODE);
+		}
+		if (kind === "has-all-but") pi.setActiveTools(tools.filter((name) => !names.includes(name)));
+	});
+
+	// Another extension may make a tool active that the definition has taken away.
+	pi.on("tool_call", async ({ toolName }) => {
+		const { kind, names } = (await packet).tools;
+		const isDenied = kind === "has-all-but" && names.includes(toolName);
+		return isDenied ? { block: true, reason: `${toolName} is not available to this sub-agent` } : undefined;
 	});
 
 	// pi would call a sub-agent's first request the person's own.

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { type Isolation, isolate } from "./isolation.ts";
 import { spawnPi, type WaitingPi } from "./pi-process.ts";
+import { makePrivate } from "./session-lock.ts";
 
 /** What a pi has read when it started (context files, settings, skills) may be out of date after this. */
 const MAX_AGE_MS = 60_000;
@@ -57,6 +59,7 @@ async function hold(
 	const isolation = await isolating;
 	if (!isolation.ok) return undefined;
 	try {
+		if (spec.sharedSession !== undefined) makePrivate(dirname(spec.sharedSession));
 		return spawnPi(spec, isolation.value, when);
 	} catch {
 		return undefined;

@@ -1,4 +1,5 @@
 import {
+	chmodSync,
 	linkSync,
 	mkdirSync,
 	readdirSync,
@@ -51,7 +52,7 @@ export async function lockSession(
 	const own = join(directory, `${prefix}${runId}`);
 	const release = () => remove(own);
 	try {
-		mkdirSync(directory, { recursive: true, mode: 0o700 });
+		makePrivate(directory);
 		const foreign = [directory, sessionFile].find(isForeign);
 		if (foreign !== undefined) return err(`The session cannot be used: ${foreign} belongs to another user`);
 		put(own, { runId, socket, stage: "asking" }, linkSync);
@@ -61,11 +62,31 @@ export async function lockSession(
 			return err(`The session is in use by run ${other}`);
 		}
 		put(own, { runId, socket, stage: "holding" }, renameSync);
-		return ok({ release });
+		return ok({
+			release() {
+				keepPrivate(sessionFile);
+				release();
+			},
+		});
 	} catch (error) {
 		release();
 		return err(`The session could not be locked: ${messageOf(error)}`);
 	}
+}
+
+/** pi makes it as the umask has it. What cannot be changed is no reason to fail: its directory is closed. */
+function keepPrivate(path: string): void {
+	try {
+		chmodSync(path, 0o600);
+	} catch {
+		// there may be none
+	}
+}
+
+/** Whoever came first: pi itself makes directories that others can read. */
+export function makePrivate(directory: string): void {
+	mkdirSync(directory, { recursive: true, mode: 0o700 });
+	if (!isForeign(directory)) chmodSync(directory, 0o700);
 }
 
 /** What others wrote is not gone on with. Where all of a home has one owner, as in some containers, that one is us too. */

@@ -75,10 +75,14 @@ export type Contract = { readonly kind: "last-text" } | { readonly kind: "finali
 export interface Packet {
 	readonly prompt: string;
 	readonly apiKey: { readonly provider: string; readonly key: string } | undefined;
-	/** Tools without which the child must not start. */
-	readonly requiredTools: readonly string[];
+	readonly tools: ToolDemand;
 	readonly contract: Contract;
 }
+
+/** What only the child can see to, because only it knows all of its tools: a name that it does not know ends it. */
+export type ToolDemand =
+	| { readonly kind: "has"; readonly names: readonly string[] }
+	| { readonly kind: "has-all-but"; readonly names: readonly string[] };
 
 /** A file that is put into the run directory before the run starts. */
 export interface RunFile {

@@ -5,7 +5,7 @@ import { type Catalog, HOW_TO_TRUST } from "../definitions/catalog.ts";
 import { resolveKey } from "../definitions/key-reference.ts";
 import type { AgentDefinition, DefinitionKind } from "../domain/definition.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { AgentRef, ModelRef, Packet, RunFile } from "../domain/spec.ts";
+import type { AgentRef, ModelRef, Packet, RunFile, ToolDemand } from "../domain/spec.ts";
 import { checkExtraArguments } from "./extra-arguments.ts";
 import { type AvailableModel, matchModel, nameOf, planModel } from "./model.ts";
 import { planPrompt } from "./prompt.ts";
@@ -17,8 +17,8 @@ export interface Surroundings {
 	readonly catalog: Catalog;
 	tools(): SessionTools;
 	skills(): readonly SessionSkill[];
-	/** `usable`: with the keys that pi has; `all`: for a definition that brings its own. */
-	models(which: "usable" | "all"): readonly AvailableModel[];
+	/** `all` that pi knows, for a definition that brings its own key; those it is `keyed` for; those `usable` in this session. */
+	models(which: "usable" | "keyed" | "all"): readonly AvailableModel[];
 }
 
 export interface AgentRequest {
@@ -43,7 +43,7 @@ export interface AgentPlan {
 	readonly args: readonly string[];
 	readonly files: readonly RunFile[];
 	readonly apiKey: Packet["apiKey"];
-	readonly requiredTools: readonly string[];
+	readonly tools: ToolDemand;
 	readonly timeoutSeconds: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export async function planAgent(request: AgentRequest, surroundings: Surrounding
 		...(ref ? ["--provider", ref.provider, "--model", ref.id] : []),
 		...(thinking === undefined ? [] : ["--thinking", thinking]),
 	];
-	const shared = { model: ref, requiredTools: tools.value.required };
+	const shared = { model: ref, tools: tools.value.demand };
 	if (!definition) {
 		const args = [...modelArgs, ...tools.value.args];
 		return ok({ ...shared, args, agent: undefined, files: [], apiKey: undefined, timeoutSeconds: undefined });
@@ -113,7 +113,7 @@ function unusableHint({ model: asked, definition }: AgentRequest, { models }: Su
 	const known = matchModel(name, asked === undefined ? definition?.model.provider : undefined, models("all"));
 	if (!known.ok) return "";
 	const { provider } = known.value.model;
-	return models("usable").some((model) => model.provider === provider)
+	return models("keyed").some((model) => model.provider === provider)
 		? `. pi knows ${nameOf(known.value.model)}, but this session's scoped models leave it out (/scoped-models)`
 		: `. pi knows ${nameOf(known.value.model)}, but has no key for ${provider}: use /login, or set the provider's key`;
 }

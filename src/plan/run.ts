@@ -3,7 +3,8 @@ import { realPath } from "../definitions/real-path.ts";
 import type { DefinitionKind } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { Contract, RunSpec } from "../domain/spec.ts";
+import { FILES } from "../domain/run-files.ts";
+import type { Contract, RunFile, RunSpec } from "../domain/spec.ts";
 import { planAgent, type Surroundings } from "./agent.ts";
 import { type ChildOptions, planArguments } from "./arguments.ts";
 import { planCwd } from "./cwd.ts";
@@ -58,7 +59,7 @@ export async function planRun(
 		surroundings,
 	);
 	if (!plan.ok) return plan;
-	const { agent, model, args, apiKey, requiredTools } = plan.value;
+	const { agent, model, args, apiKey, tools } = plan.value;
 	const timeoutSeconds = request.timeoutSeconds ?? plan.value.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0;
 	const blocks = await readFiles(request.files, cwd.value);
 	const trust = elsewhere ? undefined : parent.trust;
@@ -79,7 +80,11 @@ export async function planRun(
 			leftovers: settings.leftovers,
 			isolation: settings.isolation,
 		},
-		files: plan.value.files,
-		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, requiredTools, contract },
+		files: [...plan.value.files, ...sessionFiles(request)],
+		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
 	});
 }
+
+/** A session in the run's own directory is there before pi is: pi takes an empty file, and leaves it as private as it is. */
+const sessionFiles = ({ family }: RunRequest): readonly RunFile[] =>
+	family === "preset" ? [{ name: FILES.childSession, text: "" }] : [];

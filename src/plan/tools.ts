@@ -1,6 +1,7 @@
 import type { ToolPolicy } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { err, ok, type Result, unreachable } from "../domain/result.ts";
+import type { ToolDemand } from "../domain/spec.ts";
 
 /** What the session that asks has. */
 export interface SessionTools {
@@ -23,9 +24,11 @@ export interface ToolPlan {
 	readonly args: readonly string[];
 	/** What the child is limited to; undefined = no limit. */
 	readonly names: readonly string[] | undefined;
-	/** What the child must really have; it is asked, before its first request. */
-	readonly required: readonly string[];
+	/** It is asked, before its first request. */
+	readonly demand: ToolDemand;
 }
+
+const NO_DEMAND: ToolDemand = { kind: "has", names: [] };
 
 /** No child has any of these: it could start children of its own. */
 export const PACKAGE_TOOLS: readonly string[] = [
@@ -44,7 +47,7 @@ export function planTools(request: ToolRequest, tools: () => SessionTools): Resu
 	const { policy, internal } = request;
 	switch (policy.kind) {
 		case "inherit":
-			if (request.unrestricted === "defaults") return ok({ args: [], names: undefined, required: [] });
+			if (request.unrestricted === "defaults") return ok({ args: [], names: undefined, demand: NO_DEMAND });
 			return ok(limitedTo(inheritable(tools().active), internal));
 		case "none":
 			return ok(limitedTo([], internal));
@@ -65,7 +68,7 @@ function planAllowed(asked: readonly string[], request: ToolRequest, tools: Sess
 	const { extensions, cwd } = request.hasOthers;
 	const unknown = extensions || cwd ? [] : names.filter((name) => !isKnown(name, tools));
 	if (unknown.length > 0) return err(unknownTools(unknown, tools));
-	return ok({ ...limitedTo(names, request.internal), required: names });
+	return ok({ ...limitedTo(names, request.internal), demand: { kind: "has", names } });
 }
 
 function planDenied(
@@ -77,10 +80,11 @@ function planDenied(
 		(name) => !isKnown(name, tools) && !PACKAGE_TOOLS.includes(name) && name !== FINALIZE_TOOL,
 	);
 	// What is taken from all tools is taken from those of its own extensions too, which only the child knows.
-	if (hasOthers.extensions && from === "all") {
-		const excluded = names.filter((name) => !internal.includes(name));
+	const isAsked = hasOthers.extensions || (hasOthers.cwd && unknown.length > 0);
+	if (isAsked && from === "all") {
+		const excluded = names.filter((name) => !internal.includes(name) && !unknown.includes(name));
 		const args = excluded.length === 0 ? [] : ["--exclude-tools", excluded.join(",")];
-		return ok({ args, names: undefined, required: [] });
+		return ok({ args, names: undefined, demand: { kind: "has-all-but", names: unknown } });
 	}
 	if (unknown.length > 0) return err(unknownTools(unknown, tools));
 	return ok(
@@ -96,7 +100,7 @@ const inheritable = (names: readonly string[]) =>
 
 function limitedTo(names: readonly string[], internal: readonly string[]): ToolPlan {
 	const all = [...names, ...internal];
-	return { args: all.length === 0 ? ["--no-tools"] : ["--tools", all.join(",")], names, required: [] };
+	return { args: all.length === 0 ? ["--no-tools"] : ["--tools", all.join(",")], names, demand: NO_DEMAND };
 }
 
 const isKnown = (name: string, { all }: SessionTools) => all.includes(name) || BUILT_IN.includes(name);

@@ -19,7 +19,7 @@ export function delegateStatusOf({ phase }: RunState): DelegateStatus {
 }
 
 /** What went wrong, for the model and for the person: what happened, in whose words, and what to do where that is known. */
-export function describeFailure(failure: Failure): string {
+export function describeFailure(failure: Failure, family?: RunSpec["family"]): string {
 	switch (failure.kind) {
 		case "rejected":
 		case "model":
@@ -31,7 +31,7 @@ export function describeFailure(failure: Failure): string {
 		case "silent":
 			return withWords("Sub-agent ended without any answer of the model", failure.stderr);
 		case "stopped":
-			return describeStop(failure.cause);
+			return describeStop(failure.cause, family);
 		case "unfinalized":
 			return `Sub-agent ended without a valid subagent_finalize call (${failure.attempts} corrections)`;
 		case "lost":
@@ -44,10 +44,10 @@ export function describeFailure(failure: Failure): string {
 /** The same for an answer that a parent's model reads: what others say in it may be of any length. */
 export const reportFailure = (failure: Failure): string => cut(describeFailure(failure), MAX_REPORT_CHARS);
 
-function describeStop(cause: StopCause): string {
+function describeStop(cause: StopCause, family: RunSpec["family"] | undefined): string {
 	switch (cause.kind) {
 		case "timeout":
-			return `Timed out after ${cause.afterMs / 1_000}s. Consider resuming with a longer timeout.`;
+			return `Timed out after ${cause.afterMs / 1_000}s.${family === "delegate" ? " Consider resuming with a longer timeout." : ""}`;
 		case "loop":
 			return "Loop detected: sub-agent is repeating the same tool calls";
 		case "broken":
@@ -108,7 +108,7 @@ export function summaryLine(name: string, sessionId: string, outcome: Outcome, s
 	const label = cut(sanitizeLine(name), MAX_NAME_CHARS);
 	const profile = spec?.agent ? ` (${describeProfile(spec)})` : "";
 	if (outcome.kind === "failed") {
-		const error = cut(sanitizeLine(describeFailure(outcome.failure)), MAX_ERROR_CHARS);
+		const error = cut(sanitizeLine(describeFailure(outcome.failure, "delegate")), MAX_ERROR_CHARS);
 		return `✗ ${label}: error — ${error} (session: ${sessionId})${profile}`;
 	}
 	return `✓ ${label}: completed${remarkOn(outcome)} (session: ${sessionId})${profile}`;

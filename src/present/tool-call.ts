@@ -52,7 +52,7 @@ type Describe = (args: Arguments, place: Place) => Preview | undefined;
 /** Undefined where the arguments are not what the tool is known to take: then they are shown as they are. */
 const PREVIEWS: Readonly<Record<string, Describe>> = {
 	edit: (args, place) => {
-		const edits = Array.isArray(args.edits) ? args.edits.map(fieldsOf) : [args];
+		const edits = editsOf(args.edits) ?? [args];
 		const sum = (key: string) => edits.reduce((total, edit) => total + countLines(edit[key]), 0);
 		return pathPreview(args, place, [
 			` (${edits.length} edits) `,
@@ -94,6 +94,7 @@ const PREVIEWS: Readonly<Record<string, Describe>> = {
 		const indices = Array.isArray(args.indices) ? [` [${sanitizeLine(args.indices.map(wordOf).join(", "))}]`] : [];
 		return onSubject(stringOf(args, "description", "action"), indices);
 	},
+	lsp_find_symbol: (args, place) => onSubject(stringOf(args, "query")) ?? symbolPreview(args, place),
 	lint: (args, place) => lintPreview(args, place),
 	lint_files: (args, place) => lintPreview(args, place),
 	get_subagent_output: (args) => onSubject(stringOf(args, "sessionId")),
@@ -101,6 +102,16 @@ const PREVIEWS: Readonly<Record<string, Describe>> = {
 	background_agent_status: (args) => onSubject(stringOf(args, "runId")),
 	workflow_step: (args) => onSubject(stringOf(args, "action")),
 };
+
+/** Some models write the list as a text, or the only edit without a list; pi takes both. */
+function editsOf(edits: unknown): readonly Arguments[] | undefined {
+	if (typeof edits !== "string") return edits === undefined ? undefined : [edits].flat().map(fieldsOf);
+	try {
+		return [JSON.parse(edits)].flat().map(fieldsOf);
+	} catch {
+		return undefined;
+	}
+}
 
 /** A value of the model's own making: `String()` throws for some of them. */
 const wordOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
@@ -114,7 +125,7 @@ function pathPreview(args: Arguments, place: Place, tail: Piece[]): Preview | un
 }
 
 function lintPreview(args: Arguments, place: Place): Preview {
-	const files = [args.files, args.paths].find(Array.isArray) ?? [];
+	const files = [args.files, args.paths].flatMap((each) => each ?? []);
 	if (files.length === 0) return { name: "lint", subject: "(all)" };
 	const shown = files.slice(0, SHOWN_FILES).map((file) => shortenPath(sanitizeLine(wordOf(file)), place));
 	const more = files.length - shown.length;

@@ -93,7 +93,7 @@ function windowOf(task: ShownTask, lines: readonly WindowLine[], allMessages: re
 		...(spec?.model?.thinking !== undefined && { thinking: spec.model.thinking }),
 		...(result?.stopReason && { stopReason: result.stopReason }),
 		...(result?.outcome.kind === "failed" && {
-			errorMessage: cut(describeFailure(result.outcome.failure), MAX_ERROR_CHARS),
+			errorMessage: cut(describeFailure(result.outcome.failure, spec?.family), MAX_ERROR_CHARS),
 		}),
 		...(profile !== undefined && { profileName: profile }),
 		...(spec?.agent && { profileSource: spec.agent.shadows ? "project, hides global" : spec.agent.scope }),

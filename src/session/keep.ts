@@ -24,7 +24,7 @@ export function createKeep(
 }
 
 /** What is kept of a state. */
-export function progressOf(state: RunState): RunProgress {
+export function progressOf(state: RunState, family: RunRecord["family"]): RunProgress {
 	if (state.phase.kind !== "done") return { kind: "running" };
 	const { result } = state.phase;
 	const { outcome, model } = result;
@@ -35,7 +35,7 @@ export function progressOf(state: RunState): RunProgress {
 		exitCode: exitCodeOf(result.exit),
 		model: model && `${model.provider}/${model.id}`,
 		stopReason: result.stopReason,
-		errorMessage: outcome.kind === "failed" ? describeFailure(outcome.failure) : undefined,
+		errorMessage: outcome.kind === "failed" ? describeFailure(outcome.failure, family) : undefined,
 		text: outcome.kind === "completed" ? outcome.text : result.text,
 		messages: messagesOf(state),
 		messageCount: state.messageCount,

@@ -216,7 +216,7 @@ function recordOf({ request, plan, state }: Row, directory: string | undefined):
 		profileName: request.definition,
 		directory,
 		startedAt: phase.kind === "done" ? phase.result.startedAt : Date.now(),
-		progress: progressOf(state),
+		progress: progressOf(state, request.family),
 	};
 }
 

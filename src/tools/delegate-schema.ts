@@ -49,7 +49,19 @@ export interface AskedTask {
 	readonly resume: string | undefined;
 }
 
+const FIELDS = { call: ["profile", "tasks"], task: Object.keys(delegateParameters.properties.tasks.items.properties) };
+const FORM = "Valid form: {profile?, tasks: [{name, prompt, profile?, cwd?, timeout?, resume?, files?}, …]}";
+
+/** A field that is not known may have been meant: a model, say, that another one must not stand in for. */
+function refuseUnknown(fields: object, known: readonly string[]): void {
+	const unknown = Object.keys(fields).filter((key) => !known.includes(key));
+	if (unknown.length > 0) throw new Error(`delegate_to_subagents does not take ${unknown.join(", ")}. ${FORM}`);
+}
+
+/** A call that asks for what there is not is refused as a whole, and nothing is started. */
 export function parseTasks(parameters: DelegateParameters): AskedTask[] {
+	refuseUnknown(parameters, FIELDS.call);
+	for (const task of parameters.tasks) refuseUnknown(task, FIELDS.task);
 	return parameters.tasks.map((task) => ({
 		resume: task.resume,
 		request: {

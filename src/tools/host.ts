@@ -94,7 +94,8 @@ export function surroundingsOf(host: Pick<Host, "pi" | "library">, context: Exte
 		tools: once(() => ({ all: pi.getAllTools().map(({ name }) => name), active: pi.getActiveTools() })),
 		skills: once(() => [...discoveredSkills(context), ...sessionSkills(pi)]),
 		models(which) {
-			return which === "all" ? context.modelRegistry.getAll() : usableModels(context);
+			if (which === "usable") return usableModels(context);
+			return which === "all" ? context.modelRegistry.getAll() : context.modelRegistry.getAvailable();
 		},
 	};
 }

@@ -29,11 +29,7 @@ export function subagentParameters(models: readonly AvailableModel[]) {
 		cwd: Type.Optional(Type.String(cwd)),
 		task: Type.Optional(Type.String()),
 	});
-	const tasks = Type.Array(Type.Object(one({})), {
-		minItems: 1,
-		maxItems: MAX_TASKS,
-		description: "Instead, several in parallel",
-	});
+	const tasks = Type.Array(Type.Object(one({})), { description: "Instead, several in parallel" });
 	return Type.Object({ ...one(DESCRIPTIONS), tasks: Type.Optional(tasks) });
 }
 export type SubagentParameters = Static<ReturnType<typeof subagentParameters>>;
@@ -53,6 +49,9 @@ export function parseSubagent(parameters: SubagentParameters, parent: Parent): R
 	const beside = Object.keys(one).flatMap((key) =>
 		key === MODEL_LEVEL ? [] : key === MODEL_ASKED ? ["model"] : [key],
 	);
+	if (tasks.length === 0 || tasks.length > MAX_TASKS) {
+		return err(`tasks holds 1 to ${MAX_TASKS} items, not ${tasks.length}. ${FORMS}`);
+	}
 	if (beside.length > 0) return err(`With tasks, ${beside.join(", ")} must stand in each of them. ${FORMS}`);
 	return asCall("parallel", tasks, parent);
 }

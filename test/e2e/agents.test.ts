@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { raw, status, text, toolCalls } from "../rig/model-server.ts";
@@ -58,6 +58,10 @@ test("C9 C12 C19–C25 X13 X22: how an agent may end, and that it ends there", a
 		"go on": [success("gone on")],
 	});
 	assert.match(goneOn?.text ?? "", /gone on$/);
+	for (const path of globSync("**/subagent-sessions/**", { cwd: home.root }).map((name) => join(home.root, name))) {
+		const stats = statSync(path);
+		assert.equal(stats.mode & 0o777, stats.isDirectory() ? 0o700 : 0o600, `X7: ${path}`);
+	}
 	assert.deepEqual(
 		requestsOf("go on")[0]?.messages.map(({ role }) => role),
 		["user", "assistant", "tool", "tool", "tool", "user"],

@@ -196,6 +196,24 @@ describe("a definition, by what its child really got", () => {
 		assert.equal(stderr, "");
 	});
 
+	test("X4, W14: what is excluded beside own extensions is taken from all tools, and a name that nobody knows ends the run", async () => {
+		home.write("own-tool.ts", OWN_TOOL);
+		const extensions = `extensions: ${home.project}/own-tool.ts`;
+		profile("most", [extensions, "excludeTools: write, bash"]);
+		profile("builtin", [extensions, "excludeTools: own_tool"]);
+		profile("misspelt", [extensions, "excludeTools: bsah"]);
+		const { result, childRequests } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: ["most", "builtin", "misspelt"].map((name) => ({ name, prompt: name, profile: name })) },
+			child: () => text("done"),
+		});
+		const toolsOf = (task: string) => requestOf(childRequests, task).tools.toSorted();
+		assert.deepEqual(toolsOf("most"), ["edit", "find", "grep", "ls", "own_tool", "powershell", "read"]);
+		assert.deepEqual(toolsOf("builtin"), ["bash", "edit", "find", "grep", "ls", "powershell", "read", "write"]);
+		assert.match(lineOf(result, "misspelt"), /^✗ misspelt: error — .*Unknown tools: "bsah"\. The sub-agent has: read,/);
+		assert.ok(!childRequests.some(({ lastUser }) => lastUser === "misspelt"));
+	});
+
 	test("A33, A34: a parent without skills knows those that a profile names all the same", async () => {
 		profile("skilled", ["loadSkills: delta"]);
 		const skill = "---\nname: delta\ndescription: all about delta\n---\n\nThe lore of delta.\n";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toolOutcomes } from "../rig/delegation.ts";
@@ -48,8 +48,7 @@ test("B1–B6, B10, B11, B16, B19, B21, B22, X1, X2, X8: presets in the foregrou
 		].join("\n\n"),
 	);
 	assert.equal(parallel?.isError, false);
-	for (const refused of [chain, unknown]) assert.match(refused?.text ?? "", forms);
-	assert.match(tooMany?.text ?? "", /^Validation failed for tool "subagent"/);
+	for (const refused of [chain, unknown, tooMany]) assert.match(refused?.text ?? "", forms);
 	assert.match(noModel?.text ?? "", /^Error: No model is named, in the call or in the preset\. Available models: /);
 	assert.deepEqual(
 		[chain, unknown, tooMany, noModel].map((outcome) => outcome?.isError),
@@ -70,7 +69,8 @@ test("B1–B6, B10, B11, B16, B19, B21, B22, X1, X2, X8: presets in the foregrou
 	assert.match(child("one")?.system ?? "", /^You are[\s\S]*You look around\.$/m, "B21: added to pi's own prompt");
 	assert.equal(runs().length, 3);
 	for (const runId of runs()) {
-		assert.ok(existsSync(join(directoryOf(runId), "child-session.jsonl")));
+		const { mode, size } = statSync(join(directoryOf(runId), "child-session.jsonl"));
+		assert.deepEqual([mode & 0o777, size > 0], [0o600, true], "X7");
 		const { preset } = JSON.parse(readFileSync(join(directoryOf(runId), "meta.json"), "utf8"));
 		assert.equal(existsSync(join(directoryOf(runId), "system-prompt.md")), preset === "scout", "B38");
 	}

@@ -40,6 +40,8 @@ function definition(lines: readonly string[], body = "", origin: Partial<Origin>
 	};
 }
 
+const ACME = { provider: "acme", id: "one", name: "One" };
+
 interface Asked {
 	skills: number;
 	tools: number;
@@ -60,7 +62,9 @@ function surroundings(asked: Asked): Surroundings {
 		},
 		models(which) {
 			asked.models.push(which);
-			return which === "all" ? [...models, { provider: "acme", id: "one", name: "One" }] : models;
+			if (which === "usable") return models;
+			const scopedOut = { provider: "other", id: "o-1", name: "O" };
+			return which === "keyed" ? [...models, scopedOut] : [...models, scopedOut, ACME];
 		},
 	};
 }
@@ -205,6 +209,13 @@ describe("what a definition comes to", () => {
 		assert.match(
 			await refused(definition(["model: acme/one"])),
 			/^Unknown model: "acme\/one"\. Available models: anthropic.*\. pi knows acme\/one, but has no key for acme: use \/login, or set the provider's key$/,
+		);
+	});
+
+	test("X10: a model that only the session's scope leaves out is not said to lack a key", async () => {
+		assert.match(
+			await refused(definition(["model: other/o-1"])),
+			/pi knows other\/o-1, but this session's scoped models leave it out \(\/scoped-models\)$/,
 		);
 	});
 

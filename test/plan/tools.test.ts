@@ -44,17 +44,19 @@ const error = (policy: ToolPolicy, changes: Partial<ToolRequest> = {}) => {
 	return result.error;
 };
 
+const NONE = { kind: "has", names: [] };
+
 describe("a tool policy", () => {
 	test("B19 A38: no policy gives no flag, and nothing is asked of pi", () => {
 		const result = plan({ kind: "inherit" });
-		assert.deepEqual(result, { ok: true, value: { args: [], names: undefined, required: [] }, asked: 0 });
+		assert.deepEqual(result, { ok: true, value: { args: [], names: undefined, demand: NONE }, asked: 0 });
 	});
 
 	test("C6 X6: an agent without tool fields gets the parent's active tools, without ours", () => {
 		assert.deepEqual(value({ kind: "inherit" }, { unrestricted: "active", internal: ["subagent_finalize"] }), {
 			args: ["--tools", "read,bash,edit,write,web,subagent_finalize"],
 			names: ["read", "bash", "edit", "write", "web"],
-			required: [],
+			demand: NONE,
 		});
 	});
 
@@ -70,7 +72,7 @@ describe("a tool policy", () => {
 		assert.deepEqual(value({ kind: "allow", names: ["read", "grep", "web", "read"] }), {
 			args: ["--tools", "read,grep,web"],
 			names: ["read", "grep", "web"],
-			required: ["read", "grep", "web"],
+			demand: { kind: "has", names: ["read", "grep", "web"] },
 		});
 	});
 
@@ -88,7 +90,10 @@ describe("a tool policy", () => {
 			{ extensions: true, cwd: false },
 			{ extensions: false, cwd: true },
 		]) {
-			assert.deepEqual(value({ kind: "allow", names: ["theirs"] }, { hasOthers }).required, ["theirs"]);
+			assert.deepEqual(value({ kind: "allow", names: ["theirs"] }, { hasOthers }).demand, {
+				kind: "has",
+				names: ["theirs"],
+			});
 		}
 	});
 
@@ -100,7 +105,7 @@ describe("a tool policy", () => {
 		assert.deepEqual(value({ kind: "deny", names: ["write", "edit", "bash"], from: "all" }), {
 			args: ["--tools", "read,powershell,grep,find,ls,web"],
 			names: ["read", "powershell", "grep", "find", "ls", "web"],
-			required: [],
+			demand: NONE,
 		});
 	});
 
@@ -119,9 +124,14 @@ describe("a tool policy", () => {
 	test("what is excluded is excluded from the tools of its own extensions too, and those stay", () => {
 		const hasOthers = { extensions: true, cwd: false };
 		assert.deepEqual(value({ kind: "deny", names: ["bash", "theirs"], from: "all" }, { hasOthers }), {
-			args: ["--exclude-tools", "bash,theirs"],
+			args: ["--exclude-tools", "bash"],
 			names: undefined,
-			required: [],
+			demand: { kind: "has-all-but", names: ["theirs"] },
+		});
+		const elsewhere = { extensions: false, cwd: true };
+		assert.deepEqual(value({ kind: "deny", names: ["theirs"], from: "all" }, { hasOthers: elsewhere }).demand, {
+			kind: "has-all-but",
+			names: ["theirs"],
 		});
 	});
 

@@ -28,6 +28,13 @@ const GOLDEN: [spec: string, tool: string, args: unknown, text: string][] = [
 		},
 		"edit → src/a.ts (2 edits) +3/-3",
 	],
+	[
+		"A118",
+		"edit",
+		{ path: "src/a.ts", edits: '[{"oldText":"a","newText":"b\\nc"}]' },
+		"edit → src/a.ts (1 edits) +2/-1",
+	],
+	["A118", "edit", { path: "src/a.ts", edits: { oldText: "a", newText: "b" } }, "edit → src/a.ts (1 edits) +1/-1"],
 	["A118", "edit", { path: "src/a.ts", oldText: "a", newText: "b\nc" }, "edit → src/a.ts (1 edits) +2/-1"],
 	["A118", "write", { path: "/home/ann/shop/src/new.ts", content: "one\n\n  \ntwo\n" }, "write → src/new.ts +2"],
 	["A118", "grep", { pattern: "TODO", glob: "*.ts", path: "src" }, "grep → /TODO/ → *.ts"],
@@ -52,6 +59,8 @@ const GOLDEN: [spec: string, tool: string, args: unknown, text: string][] = [
 	["A119", "lsp_diagnostics", { file: "/home/ann/shop/a.ts" }, "lsp_diagnostics → a.ts"],
 	["A119", "lsp_hover", { file: "a.ts", line: 3, column: 9 }, "lsp_hover → a.ts:3:9"],
 	["A119", "lsp_find_symbol", { query: "parseTasks" }, "lsp_find_symbol → parseTasks"],
+	["A119", "lsp_find_symbol", { query: "parseTasks", file: "a.ts" }, "lsp_find_symbol → parseTasks"],
+	["A119", "lint", { files: "a.ts" }, "lint → a.ts"],
 	[
 		"A119",
 		"lsp_refactor_symbol",

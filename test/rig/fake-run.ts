@@ -48,7 +48,7 @@ export function createYard(): Yard {
 		const text = typeof prompt === "string" ? prompt : promptOf(...prompt);
 		return {
 			spec,
-			packet: { prompt: text, apiKey: undefined, requiredTools: [], contract: spec.contract },
+			packet: { prompt: text, apiKey: undefined, tools: { kind: "has", names: [] }, contract: spec.contract },
 			directory: directory.value.path,
 		};
 	};

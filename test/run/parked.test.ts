@@ -41,7 +41,7 @@ function park(changes: Partial<RunSpec> = {}): Parking {
 	const packetOf = (prompt: string): Packet => ({
 		prompt,
 		apiKey: undefined,
-		requiredTools: [],
+		tools: { kind: "has", names: [] },
 		contract: spec.contract,
 	});
 	const parent = { cwd: yard.project, dialect: "openai-completions" } as Parent;
@@ -159,7 +159,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		const begun = parked.begin({
 			spec: specFor(yard.project),
 			files: [],
-			packet: { prompt: "", apiKey: undefined, requiredTools: [], contract: { kind: "last-text" } },
+			packet: { prompt: "", apiKey: undefined, tools: { kind: "has", names: [] }, contract: { kind: "last-text" } },
 		});
 		assert.equal(begun.ok, false);
 		await parked.drop();
@@ -171,10 +171,10 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		const waiting = await pi();
 		const spec = { ...specFor(yard.project), runId: parked.ids.runId };
 		const other = { ...spec, cwd: yard.temporary };
-		const packet = {
+		const packet: Packet = {
 			prompt: promptOf({ cwd: true }),
 			apiKey: undefined,
-			requiredTools: [],
+			tools: { kind: "has", names: [] },
 			contract: spec.contract,
 		};
 		const begun = parked.begin({ spec: other, files: [], packet });

@@ -58,3 +58,13 @@ test("A11, A52: of a file one part is asked for; two would silently lose one", (
 		assert.throws(() => ask(part), { message: "Of a, ask for start and end, or for head, or for tail" });
 	}
 });
+
+test("X10: a field that a task does not have is refused: a model that is asked for is not silently another one", () => {
+	const one = { name: "n", prompt: "p" };
+	const ask = (parameters: object) => () => parseTasks(parameters as Parameters<typeof parseTasks>[0]);
+	assert.throws(ask({ tasks: [one, { ...one, model: "m", agent: "a" }] }), {
+		message:
+			"delegate_to_subagents does not take model, agent. Valid form: {profile?, tasks: [{name, prompt, profile?, cwd?, timeout?, resume?, files?}, …]}",
+	});
+	assert.throws(ask({ tasks: [one], timeout: 5 }), /^Error: delegate_to_subagents does not take timeout\. /);
+});

@@ -1,0 +1,12 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Failure } from "../../src/domain/state.ts";
+import { describeFailure } from "../../src/present/text.ts";
+
+test("A60, X8, X15: only who can be resumed, with another timeout, is told to be", () => {
+	const failure: Failure = { kind: "stopped", cause: { kind: "timeout", afterMs: 77_000 } };
+	assert.equal(describeFailure(failure, "delegate"), "Timed out after 77s. Consider resuming with a longer timeout.");
+	for (const family of ["preset", "agent", undefined] as const) {
+		assert.equal(describeFailure(failure, family), "Timed out after 77s.");
+	}
+});
