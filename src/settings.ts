@@ -52,6 +52,12 @@ const clamped = (key: string, fallback: number, min: number, max: number): Field
 	parse: (value) =>
 		typeof value === "number" && Number.isFinite(value) ? Math.min(max, Math.max(min, Math.floor(value))) : undefined,
 });
+/** Who asks for more than there can be is told what is used instead. */
+const ranged = (key: string, fallback: number, min: number, max: number): Field<number> => ({
+	key,
+	fallback,
+	parse: (value) => (typeof value === "number" && value >= min && value <= max ? Math.floor(value) : undefined),
+});
 const flag = (key: string, fallback: boolean): Field<boolean> => ({
 	key,
 	fallback,
@@ -79,9 +85,9 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 	},
 	runner: { ...choice("runner", ["process", "tmux"]), privileged: true },
 	keepPanes: flag("keepPanes", false),
-	maxConcurrency: clamped("maxConcurrency", 4, 1, 16),
-	maxBackground: clamped("maxBackground", 16, 1, 1_000),
-	maxRunsPerSession: clamped("maxRunsPerSession", 100, 1, 1_000_000),
+	maxConcurrency: ranged("maxConcurrency", 4, 1, 16),
+	maxBackground: ranged("maxBackground", 16, 1, 1_000),
+	maxRunsPerSession: ranged("maxRunsPerSession", 100, 1, 1_000_000),
 	timeout: {
 		key: "timeout",
 		fallback: undefined,
@@ -90,9 +96,9 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
 	isolation: { ...choice("isolation", ["none", "pid-namespace"]), strict: "pid-namespace" },
-	outputLimit: clamped("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
-	runRetentionDays: clamped("runRetentionDays", 14, 0, 36_500),
-	maxRuns: clamped("maxRuns", 200, 0, 1_000_000),
+	outputLimit: ranged("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
+	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),
+	maxRuns: ranged("maxRuns", 200, 0, 1_000_000),
 };
 
 /** The person's settings, then the nearest project's, key by key. A value that is none falls back to the default. */

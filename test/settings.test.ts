@@ -73,11 +73,10 @@ describe("settings", () => {
 		assert.deepEqual(warnings, []);
 	});
 
-	test("A63, A67, A159, X19: numbers are kept within their ranges", () => {
+	test("A63, A67, A159: numbers are kept within their ranges", () => {
 		const ranges: [string, keyof typeof DEFAULTS, number, number][] = [
 			["extend_timeout_debounce", "idleGraceSeconds", 0, 300],
 			["looping_tool_count", "repeatedCalls", 0, 50],
-			["maxConcurrency", "maxConcurrency", 1, 16],
 			["maxLinesPerWindow", "maxLinesPerWindow", 1, 500],
 		];
 		for (const [key, name, min, max] of ranges) {
@@ -94,6 +93,26 @@ describe("settings", () => {
 		}
 		write(person(), { subagents: { commandPreviewWidth: 3 } });
 		assert.equal(load().settings.commandPreviewWidth, 20);
+	});
+
+	test("X19: a number out of its range falls back to the default, with a warning", () => {
+		const keys = {
+			maxConcurrency: [0, 17],
+			maxBackground: [0, 1_001],
+			maxRunsPerSession: [0],
+			outputLimit: [-5, 1e9],
+			runRetentionDays: [-1],
+			maxRuns: [-1],
+		};
+		for (const [key, values] of Object.entries(keys)) {
+			for (const value of values) {
+				write(person(), { subagents: { [key]: value } });
+				const { settings, warnings } = load();
+				assert.deepEqual([settings, warnings.length], [DEFAULTS, 1], `${key} ${value}`);
+			}
+		}
+		write(person(), { subagents: { maxConcurrency: 16 } });
+		assert.equal(load().settings.maxConcurrency, 16);
 	});
 
 	test("X15, X19: a timeout that is none is no timeout, with a warning", () => {
