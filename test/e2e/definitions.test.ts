@@ -214,6 +214,24 @@ describe("a definition, by what its child really got", () => {
 		assert.ok(!childRequests.some(({ lastUser }) => lastUser === "misspelt"));
 	});
 
+	test("X6: what a child's own extension has to do before it goes is done", async () => {
+		const mark = join(home.root, "last-deed");
+		home.write(
+			"last-deed.ts",
+			`import { writeFileSync } from "node:fs";
+			const deed = () => setTimeout(() => writeFileSync(${JSON.stringify(mark)}, "done"), 50);
+			export default () => void process.once("beforeExit", deed);\n`,
+		);
+		profile("tidy", [`extensions: ${home.project}/last-deed.ts`]);
+		const { result } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "tidy", prompt: "tidy", profile: "tidy" }] },
+			child: () => text("done"),
+		});
+		assert.match(lineOf(result, "tidy"), /^✓ tidy: completed/);
+		assert.equal(readFileSync(mark, "utf8"), "done");
+	});
+
 	test("A33, A34: a parent without skills knows those that a profile names all the same", async () => {
 		profile("skilled", ["loadSkills: delta"]);
 		const skill = "---\nname: delta\ndescription: all about delta\n---\n\nThe lore of delta.\n";
