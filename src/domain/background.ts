@@ -19,6 +19,8 @@ export interface BackgroundRun {
 	/** The session of pi that started it: nobody else is told of its end. */
 	readonly owner: string;
 	readonly progress: BackgroundProgress;
+	/** Others can have written to its directory: nothing is read from there. */
+	readonly distrusted?: true;
 }
 
 export type BackgroundStatus = "running" | BackgroundEnd["status"];
@@ -75,7 +77,7 @@ export function recordOfBackground(run: BackgroundRun): RunRecord {
 		prompt: run.task,
 		cwd: run.cwd,
 		profileName: run.preset,
-		directory: run.directory,
+		directory: run.distrusted ? undefined : run.directory,
 		startedAt: run.startedAt,
 		progress:
 			progress.kind === "running"

@@ -1,6 +1,8 @@
+import { dirname } from "node:path";
 import type { BackgroundCounts, BackgroundEnd, BackgroundRun } from "../domain/background.ts";
 import { backgroundStatusOf } from "../domain/background.ts";
 import { cut } from "../domain/messages.ts";
+import { FILES } from "../domain/run-files.ts";
 import { shorten } from "./answer-lines.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
@@ -64,6 +66,33 @@ export function runRow(run: BackgroundRun, now: number): string {
 	const more = progress.kind === "ended" ? `${remarkOn(progress)}${errorOf(progress)}` : "";
 	return `${ICONS[status]} ${run.runId} ${sanitizeLine(run.preset)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
 }
+
+/** The same for one that was asked for: with where and when it worked, and what it has left. */
+export function runText(run: BackgroundRun, now: number): string {
+	const { cwd, requestedModel, startedAt, progress, directory } = run;
+	const lines = [
+		runRow(run, now),
+		`cwd: ${sanitizeLine(cwd)}`,
+		...(requestedModel === undefined ? [] : [`requested model: ${sanitizeLine(requestedModel)}`]),
+		`started: ${timeText(startedAt)}${progress.kind === "ended" ? `, ended: ${timeText(progress.at)}` : ""}`,
+		`artifacts: ${sanitizeLine(directory)}/{${SHOWN_FILES.join(",")}}`,
+	];
+	return lines.join("\n");
+}
+
+/** Of the run directory, what says something about the run. */
+const SHOWN_FILES = (["meta", "events", "result", "stdout", "stderr", "transcript", "childSession"] as const).map(
+	(name) => FILES[name],
+);
+
+/** Not `toISOString`, which throws where an entry holds a time that is none. */
+const timeText = (at: number) => new Date(at).toJSON();
+
+/** Why nobody can tell how a run ended. */
+export const distrustText = ({ directory, socket }: BackgroundRun, place: "directory" | "socket"): string =>
+	place === "directory"
+		? `Its directory is not private to you any more, so nothing is read from it: ${directory}`
+		: `The directory of its socket is not private to you any more, so it is not followed: ${dirname(socket)}`;
 
 /** A line of an answer that looks like a row is none of ours. */
 const ROW_HEADS = /^(?=[⏳✓✗] \d{8}-\d{6}-[0-9a-f]{8} )/gm;

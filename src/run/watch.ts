@@ -1,5 +1,7 @@
+import { lstatSync } from "node:fs";
+import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { isPrivate, isSocketOf, ORPHAN_GRACE_MS } from "../child/protocol.ts";
+import { isSocketOf, ORPHAN_GRACE_MS, socketPathOf } from "../child/protocol.ts";
 import { kill, stopOrphans } from "../child/stop-ladder.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { FILES } from "../domain/run-files.ts";
@@ -13,6 +15,8 @@ export interface StartedRun {
 	readonly runId: string;
 	readonly directory: string;
 	readonly socket: string;
+	/** Nothing is read from its directory, only its socket tells of it. */
+	readonly distrusted?: true;
 }
 
 /**
@@ -38,7 +42,8 @@ export async function watch(
 	detach.addEventListener("abort", leave, { once: true });
 	if (detach.aborted) leave();
 	try {
-		for await (const event of follow(run.directory, control)) apply(event);
+		const events = run.distrusted ? endFrom(control) : follow(run.directory, control);
+		for await (const event of events) apply(event);
 	} finally {
 		detach.removeEventListener("abort", leave);
 	}
@@ -49,16 +54,42 @@ export async function watch(
 	return state;
 }
 
+/** The end of a run, if its supervisor tells it. */
+async function* endFrom(control: Pick<ControlClient, "next">): AsyncGenerator<RunEvent> {
+	let message = await control.next();
+	while (message?.type === "grown") message = await control.next();
+	if (message) yield message;
+}
+
 /** What became of a run that was started earlier: its supervisor answers, all is over, or it cannot be told yet. */
 export type Found =
 	| { readonly kind: "alive"; readonly control: ControlClient }
 	| { readonly kind: "over"; readonly result: RunResult }
+	/** It can never be told, because others have a hand in this place; `result` is what is known all the same. */
+	| { readonly kind: "closed"; readonly place: "directory" | "socket"; readonly result: RunResult }
 	| { readonly kind: "unknown" };
+
+/** Looks for a run that somebody has written down: nothing is connected to, or read, where others can have put it. */
+export async function findNamed(run: StartedRun): Promise<Found> {
+	if (isSocketOf(run.runId, run.socket)) return await findRun(run);
+	if (run.distrusted) return closed(run, "directory", initialState);
+	const state = (await readRun(run.directory)) ?? initialState;
+	return state.phase.kind === "done" ? { kind: "over", result: state.phase.result } : closed(run, "socket", state);
+}
+
+const closed = ({ runId }: StartedRun, place: "directory" | "socket", state: RunState): Found => ({
+	kind: "closed",
+	place,
+	result: resultWithout(runId, state, { kind: "lost" }, Date.now()),
+});
 
 /** Looks for a run again. One that has no supervisor and no result is ended here, and lost. */
 export async function findRun(run: StartedRun): Promise<Found> {
 	const control = await connectControl(run.socket);
 	if (control.ok) return { kind: "alive", control: control.value };
+	if (run.distrusted) {
+		return provesAbsence(control.error) ? closed(run, "directory", initialState) : { kind: "unknown" };
+	}
 	const state = (await readRun(run.directory)) ?? initialState;
 	if (state.phase.kind === "done") return { kind: "over", result: state.phase.result };
 	if (!provesAbsence(control.error)) return { kind: "unknown" };
@@ -68,10 +99,30 @@ export async function findRun(run: StartedRun): Promise<Found> {
 }
 
 /** Whether what somebody wrote down of a run can be ours: nothing else is ever read or connected to. */
-export function isOurs({ runId, directory, socket }: StartedRun): boolean {
+export const isOurs = (run: StartedRun): boolean =>
+	isPlaced(run) && isTrusted(run.directory) && isSocketOf(run.runId, run.socket);
+
+/** Whether the paths of a run are such as we give to runs, be it in another home. */
+export function isPlaced({ runId, directory, socket }: StartedRun): boolean {
 	const runs = dirname(directory);
-	const placed = basename(directory) === runId && basename(runs) === "runs" && basename(dirname(runs)) === "subagents";
-	return placed && isPrivate(directory) && isSocketOf(runId, socket);
+	if (basename(directory) !== runId || basename(runs) !== "runs" || basename(dirname(runs)) !== "subagents")
+		return false;
+	if (process.platform === "win32") return socket === socketPathOf(runId);
+	return basename(socket) === runId && /^pi-subagents-\d+$/.test(basename(dirname(socket)));
+}
+
+/**
+ * Whether what is in a directory can be this user's work alone. That others may read it (a copy, a `chmod -R`) changes
+ * nothing about that. One that is not there is nobody's.
+ */
+export function isTrusted(directory: string): boolean {
+	try {
+		const stat = lstatSync(directory, { throwIfNoEntry: false });
+		if (!stat || process.platform === "win32") return true;
+		return stat.isDirectory() && stat.uid === userInfo().uid && (stat.mode & 0o022) === 0;
+	} catch {
+		return false; // a directory above it is closed to us
+	}
 }
 
 /** For a supervisor that no longer answers. To be called only while its connection is open: then its pid is its own. */

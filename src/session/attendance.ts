@@ -1,9 +1,10 @@
 import { type BackgroundEnd, type BackgroundRun, endStatusOf } from "../domain/background.ts";
 import { messageOf } from "../domain/result.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
+import { distrustText } from "../present/background-text.ts";
 import { describeFailure, exitCodeOf } from "../present/text.ts";
 import type { ControlClient } from "../run/control-client.ts";
-import { findRun, watch } from "../run/watch.ts";
+import { findNamed, watch } from "../run/watch.ts";
 
 /** Follows runs until they have ended or nobody wants to know any more. */
 export interface Attendance {
@@ -39,11 +40,13 @@ export function createAttendance(
 		warn(`Run ${run.runId} is not followed: ${messageOf(error)}`);
 	const find = async (run: BackgroundRun) => {
 		const { signal } = detached;
-		const found = await findRun(run);
+		const found = await findNamed(run);
 		if (signal.aborted) return found.kind === "alive" ? found.control.close() : undefined;
 		if (found.kind === "alive") attend(run, found.control);
 		else if (found.kind === "over") onEnd(run, endOf(found.result));
-		else setTimeout(() => void (signal.aborted || pickUp(run)), RETRY_MS).unref();
+		else if (found.kind === "closed") {
+			onEnd(run, { ...endOf(found.result), errorMessage: distrustText(run, found.place) });
+		} else setTimeout(() => void (signal.aborted || pickUp(run)), RETRY_MS).unref();
 	};
 	const pickUp = (run: BackgroundRun) => find(run).catch(unfollowed(run));
 	return {

@@ -13,7 +13,7 @@ import {
 } from "../records/background-entries.ts";
 import type { Registry } from "../records/registry.ts";
 import { type ControlClient, connectControl } from "../run/control-client.ts";
-import { isOurs, killSupervisor } from "../run/watch.ts";
+import { isPlaced, isTrusted, killSupervisor } from "../run/watch.ts";
 import { createAttendance } from "./attendance.ts";
 import { attempt, createCompletion, type SessionPort } from "./completion.ts";
 
@@ -26,8 +26,8 @@ export interface Background {
 	rebuild(entries: readonly SessionEntry[]): Promise<void>;
 	/** Asks a run to stop; resolves to why that is not possible. */
 	stop(runId: string): Promise<string | undefined>;
-	/** What these runs have cost, as far as no tool result of the session that started them has carried it; once. */
-	bill(runs: readonly BackgroundRun[]): Usage | undefined;
+	/** What runs that have ended have cost, as far as no tool result of the session that started them has carried it; once. */
+	bill(): Usage | undefined;
 	/** Leaves all runs to themselves. */
 	detach(): void;
 }
@@ -74,7 +74,7 @@ export function createBackground(
 			attendance.detach();
 			registry.clear();
 			const known = readBackground(entries);
-			const runs = known.runs.filter(isOurs);
+			const runs = known.runs.flatMap(believed);
 			for (const run of runs) registry.put(run);
 			showStatus();
 			const ended = runs.flatMap((run) => (run.progress.kind === "ended" ? [{ run, end: run.progress }] : []));
@@ -97,9 +97,8 @@ export function createBackground(
 			setTimeout(() => void insist(run, registry), unresponsiveMs).unref();
 			return undefined;
 		},
-		bill(runs) {
-			// As they are now: another call may have told them meanwhile.
-			const open = runs.flatMap(({ runId }) => openBill(registry.get(runId), port.sessionId()));
+		bill() {
+			const open = registry.runs.flatMap((run) => openBill(run, port.sessionId()));
 			if (open.length === 0) return undefined;
 			return open.reduce((sum, { run, end }) => {
 				registry.put({ ...run, progress: { ...end, billing: "billed" } });
@@ -112,14 +111,24 @@ export function createBackground(
 }
 
 /** A run whose cost this session has yet to be told. */
-function openBill(run: BackgroundRun | undefined, sessionId: string) {
-	if (run?.progress.kind !== "ended" || run.progress.billing !== "open" || run.owner !== sessionId) return [];
+function openBill(run: BackgroundRun, sessionId: string) {
+	if (run.progress.kind !== "ended" || run.progress.billing !== "open" || run.owner !== sessionId) return [];
 	return [{ run, end: run.progress }];
 }
 
-/** Ends a supervisor that was asked to stop its run and has not. */
-async function insist({ runId, directory }: BackgroundRun, registry: Registry): Promise<void> {
-	if (registry.get(runId)?.progress.kind === "running") await killSupervisor(directory);
+/**
+ * What an entry tells of a run is believed, but not that it may be read or followed wherever it says. One that has ended
+ * needs neither.
+ */
+function believed(run: BackgroundRun): BackgroundRun[] {
+	const placed = isPlaced(run);
+	if (!placed && run.progress.kind === "running") return [];
+	return [placed && isTrusted(run.directory) ? run : { ...run, distrusted: true }];
+}
+
+/** Ends a supervisor that was asked to stop its run and has not. Its directory says which process that is. */
+async function insist({ runId, directory, distrusted }: BackgroundRun, registry: Registry): Promise<void> {
+	if (!distrusted && registry.get(runId)?.progress.kind === "running") await killSupervisor(directory);
 }
 
 export function unknownRun(runId: string, registry: Registry): string {

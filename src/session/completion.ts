@@ -2,7 +2,7 @@ import type { BackgroundEnd, BackgroundRun } from "../domain/background.ts";
 import { messageOf } from "../domain/result.ts";
 import { completionText } from "../present/background-text.ts";
 import { COMPLETION_MESSAGE, encodeUpdate, UPDATE_ENTRY } from "../records/background-entries.ts";
-import { claimDelivery, isMarkedTold, markTold } from "../records/delivery.ts";
+import { type Claim, claimDelivery, isMarkedTold, markTold } from "../records/delivery.ts";
 
 /** What background runs need of the session they belong to. Everything here may throw once the session is over. */
 export interface SessionPort {
@@ -37,16 +37,16 @@ export function createCompletion(port: SessionPort): Completion {
 		told.add(runId);
 	};
 	/** Another process of this session told it and has ended since; what it left half done, a later start sees. */
-	const wasToldElsewhere = ({ runId, directory }: BackgroundRun) =>
-		!recorded.has(runId) && !told.has(runId) && isMarkedTold(directory);
+	const wasToldElsewhere = ({ runId, directory, distrusted }: BackgroundRun) =>
+		!distrusted && !recorded.has(runId) && !told.has(runId) && isMarkedTold(directory);
 	const tellOnce = (run: BackgroundRun, end: BackgroundEnd) => {
 		const done = recorded.has(run.runId) && told.has(run.runId);
 		if (done || run.owner !== port.sessionId()) return;
-		const claim = claimDelivery(run.directory);
+		const claim = run.distrusted ? UNCLAIMED : claimDelivery(run.directory);
 		if (claim.kind === "held" || wasToldElsewhere(run)) return;
 		try {
 			tell(run, end);
-			markTold(run.directory);
+			if (!run.distrusted) markTold(run.directory);
 		} catch (error) {
 			claim.release();
 			throw error;
@@ -60,6 +60,9 @@ export function createCompletion(port: SessionPort): Completion {
 		},
 	};
 }
+
+/** Where others can write, a claim proves nothing: better told twice than never. */
+const UNCLAIMED: Claim = { kind: "taken", release() {} };
 
 /** A session that is over takes nothing more: the next start finds what was not told. */
 export function attempt(port: SessionPort, act: () => void): void {

@@ -1,7 +1,7 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
-import { countsText, runRow, saidText } from "../present/background-text.ts";
+import { countsText, runRow, runText, saidText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
 import { renderTruncatedText } from "../present/text-view.ts";
@@ -13,6 +13,8 @@ const parameters = Type.Object({
 	runId: Type.Optional(Type.String({ description: "Default: all that run" })),
 	includeCompleted: Type.Optional(Type.Boolean()),
 });
+const FIELDS: readonly string[] = Object.keys(parameters.properties);
+const FORM = "Valid form: {runId?, includeCompleted?}";
 
 export interface StatusDetails {
 	readonly counts: BackgroundCounts;
@@ -26,13 +28,16 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		label: "Background agents",
 		description: "State of background agents; the answer of one that has ended.",
 		parameters,
-		async execute(_callId, { runId, includeCompleted }, _signal, _onUpdate, context) {
+		async execute(_callId, asked, _signal, _onUpdate, context) {
+			const unknown = Object.keys(asked).filter((key) => !FIELDS.includes(key));
+			if (unknown.length > 0) throw new Error(`background_agent_status does not take ${unknown.join(", ")}. ${FORM}`);
+			const { runId, includeCompleted } = asked;
 			const { registry, background } = host;
 			const runs = selected(host, runId, includeCompleted ?? false);
 			const { outputLimit, maxLinesPerWindow } = settingsOf(host, context);
-			const blocks = await describe(runs, outputLimit);
+			const blocks = await describe(runs, outputLimit, runId === undefined ? runRow : runText);
 			const counts = registry.counts();
-			const usage = background.bill(runs);
+			const usage = background.bill();
 			return {
 				content: [{ type: "text", text: [`Background agents: ${countsText(counts)}`, ...blocks].join("\n\n") }],
 				details: { counts, runs: runs.map(withArtifacts), maxLines: maxLinesPerWindow },
@@ -61,10 +66,14 @@ function selected({ registry }: Host, runId: string | undefined, includeComplete
  * The text is all that the model sees: a run that has ended tells its answer, whole from its directory while that is there,
  * and all together no more than the limit.
  */
-async function describe(runs: readonly BackgroundRun[], limit: number): Promise<string[]> {
+async function describe(
+	runs: readonly BackgroundRun[],
+	limit: number,
+	rowOf: (run: BackgroundRun, now: number) => string,
+): Promise<string[]> {
 	const whole = await Promise.all(
-		runs.map(async ({ progress, directory }) => {
-			const result = progress.kind === "ended" ? await readResult(directory) : undefined;
+		runs.map(async ({ progress, directory, distrusted }) => {
+			const result = progress.kind === "ended" && !distrusted ? await readResult(directory) : undefined;
 			return result?.outcome.kind === "completed" ? result.outcome.text : result?.text;
 		}),
 	);
@@ -72,6 +81,6 @@ async function describe(runs: readonly BackgroundRun[], limit: number): Promise<
 	const limits = shareLimit(lengths, limit);
 	return runs.map((run, at) => {
 		const said = run.progress.kind === "ended" ? saidText(run, run.progress, whole[at], limits[at] ?? limit) : "";
-		return [runRow(run, Date.now()), ...(said === "" ? [] : [said])].join("\n");
+		return [rowOf(run, Date.now()), ...(said === "" ? [] : [said])].join("\n");
 	});
 }

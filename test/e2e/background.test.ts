@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toolOutcomes } from "../rig/delegation.ts";
@@ -53,11 +53,14 @@ test("B36–B41, B50–B58, B61, X7, X14, W36: a run outlives `pi -p`, and the n
 		server.requests[before]?.messages.map((message) => message.text).join("\n") ?? "",
 		/Background agent scout/,
 	);
-	for (const { text } of second.outcomes) assert.match(text, /: completed, \d+s, mock\/mock-2: look\nanswer of look$/);
+	for (const { text } of second.outcomes) {
+		assert.match(text, /: completed, \d+s, mock\/mock-2: look\n(cwd: .+\n)?answer of look$/s);
+	}
 	assert.deepEqual(
 		second.outcomes.map(({ usage }) => (usage as { input: number } | undefined)?.input),
 		[11, undefined, undefined],
 	);
+	assert.match(second.outcomes[0]?.text ?? "", /\nrequested model: mock\/mock-2\nstarted: \S+Z, ended: \S+Z\n/, "B64");
 	const third = await print(status({ runId }), { name: "get_subagent_output", args: { sessionId: runId } });
 	assert.deepEqual([third.outcomes[0]?.usage, third.outcomes[1]?.text], [undefined, "answer of look"]);
 	assert.equal(third.stderr, "");
@@ -196,6 +199,44 @@ test("B48, B61, F03: kill -9 of the parent, while a run goes on and between its 
 		entries(UPDATE).map(({ runId }) => runId),
 		[one, two],
 	);
+});
+
+test("B57, B58, B61, B68: runs whose directories are no longer private stay known, and each is told once", async (t) => {
+	const { print, release, ended, entries, directoryOf } = await stage(t);
+	const { outcomes } = await print(background("one"), background("two"), background("three"));
+	const [one = "", two = "", three = ""] = outcomes.map(runIdIn);
+	for (const [task, runId] of [
+		["one", one],
+		["two", two],
+	] as const) {
+		release(task);
+		await ended(runId);
+		await waitNoneWithEnv(MARKER, runId);
+	}
+	chmodSync(directoryOf(one), 0o755);
+	for (const runId of [two, three]) chmodSync(directoryOf(runId), 0o777);
+	const next = await print(status({ includeCompleted: true }), status({ runId: two }));
+	const [all = "", failed = ""] = next.outcomes.map(({ text }) => text);
+	assert.match(all, /^Background agents: 1 running, 1 completed, 1 failed, 0 aborted, 3 total\n/);
+	assert.ok(all.includes("\nanswer of one\n"), all);
+	const reason = `failed — Its directory is not private to you any more, so nothing is read from it: ${directoryOf(two)}`;
+	assert.ok(failed.includes(reason), failed);
+	assert.doesNotMatch(failed, /answer of two/);
+	release("three");
+	await ended(three);
+	await waitNoneWithEnv(MARKER, three);
+	const last = await print(status({ runId: one }), { name: "get_subagent_output", args: { sessionId: one } });
+	assert.match(
+		last.outcomes[0]?.text ?? "",
+		/^Background agents: 0 running, 1 completed, 2 failed, 0 aborted, 3 total/,
+	);
+	assert.equal(last.outcomes[1]?.text, "answer of one");
+	assert.deepEqual(Object.fromEntries(entries(MESSAGE).map(({ runId, status: end }) => [runId, end])), {
+		[one]: "completed",
+		[two]: "failed",
+		[three]: "failed",
+	});
+	assert.deepEqual([entries(UPDATE).length, entries(MESSAGE).length], [3, 3]);
 });
 
 test("F03: kill -9 of the parent in the middle of a launch leaves no run that nobody knows of", async (t) => {

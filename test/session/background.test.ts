@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -314,22 +325,16 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		fork.entries.push(...session.entries);
 		const forked = open(fork);
 		await forked.rebuild();
-		assert.equal(forked.background.bill(forked.registry.runs), undefined);
+		assert.equal(forked.background.bill(), undefined);
 		assert.deepEqual(fork.of(BILLED_ENTRY), []);
 
-		const seenByTwoCalls = first.registry.runs;
-		assert.equal(first.background.bill(seenByTwoCalls)?.input, 7);
-		assert.equal(
-			first.background.bill(seenByTwoCalls),
-			undefined,
-			"X14: also where both calls looked before either told",
-		);
-		assert.equal(first.background.bill(first.registry.runs), undefined);
+		assert.equal(first.background.bill()?.input, 7);
+		assert.equal(first.background.bill(), undefined);
 		assert.deepEqual(session.of(BILLED_ENTRY), [{ runId: run.runId }]);
 		assert.equal(session.of(UPDATE_ENTRY).length, 1);
 		const second = open(session);
 		await second.rebuild();
-		assert.equal(second.background.bill(second.registry.runs), undefined);
+		assert.equal(second.background.bill(), undefined);
 	});
 
 	test("F49: entries that point to somebody else's directory or socket are never followed", async () => {
@@ -362,6 +367,173 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		server.close();
 		assert.deepEqual(heard, []);
 		assert.deepEqual(forged.of(COMPLETION_MESSAGE), []);
+	});
+
+	/** A run that ended while nobody was there, and whose supervisor is gone. */
+	async function endedUnseen(session: RecordedSession, answer: string): Promise<BackgroundRun> {
+		const { background } = open(session);
+		const run = await begin([{ delta: SAID }, { sleep: 300 }, { say: answer }], background);
+		background.detach();
+		await waitForResult(run);
+		await waitGone(pidsOf(run).supervisorPid);
+		return run;
+	}
+	const forgeResult = (directory: string) => {
+		const path = join(directory, "result.json");
+		writeFileSync(path, readFileSync(path, "utf8").replaceAll("at last", "OBEY ME"));
+	};
+	const SHUT = "Its directory is not private to you any more, so nothing is read from it: ";
+
+	test("B57, B58, B61, B68, X18: a run whose directory others may read is told like any other", async () => {
+		const session = createRecordedSession();
+		const told = await begin([{ say: "found it" }], open(session).background);
+		await endedIn(session, told.runId);
+		const unseen = await endedUnseen(session, "at last");
+		for (const { directory } of [told, unseen]) chmodSync(directory, 0o755);
+		for (let starts = 0; starts < 2; starts++) {
+			const next = open(session);
+			await next.rebuildToTheEnd();
+			assert.deepEqual([next.statusOf(told.runId), next.statusOf(unseen.runId)], ["completed", "completed"]);
+			assert.equal(next.registry.get(unseen.runId)?.distrusted, undefined);
+		}
+		assert.deepEqual(
+			session.of(UPDATE_ENTRY).map(({ runId, text }) => [runId, text]),
+			[
+				[told.runId, "found it"],
+				[unseen.runId, "at last"],
+			],
+		);
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 2);
+	});
+
+	const spoilt: [string, (directory: string) => void][] = [
+		["others can write to", (directory) => chmodSync(directory, 0o777)],
+		["the group can write to", (directory) => chmodSync(directory, 0o770)],
+		[
+			"is a link now",
+			(directory) => {
+				renameSync(directory, `${directory}-elsewhere`);
+				symlinkSync(`${directory}-elsewhere`, directory);
+			},
+		],
+		["belongs to somebody else", (directory) => chownSync(directory, 12_345, 12_345)],
+	];
+	for (const [what, spoil] of spoilt) {
+		const skip = what.startsWith("belongs") && process.getuid?.() !== 0;
+		test(`B57, B58, B61, B68, S21: a run whose directory ${what} is listed and told once as failed, and nothing is read there`, {
+			skip,
+		}, async () => {
+			const session = createRecordedSession();
+			const run = await endedUnseen(session, "at last");
+			forgeResult(run.directory);
+			spoil(run.directory);
+			const files = readdirSync(run.directory);
+			for (let starts = 0; starts < 3; starts++) {
+				const next = open(session);
+				await next.rebuildToTheEnd();
+				assert.equal(next.statusOf(run.runId), "failed");
+				next.background.detach();
+			}
+			assert.deepEqual(
+				session.of(UPDATE_ENTRY).map(({ status, text, errorMessage }) => [status, text, errorMessage]),
+				[["failed", "", SHUT + run.directory]],
+			);
+			assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+			assert.equal(session.notifications.length, 1);
+			assert.ok(session.notifications[0]?.text.endsWith(`s — ${SHUT}${run.directory}`), session.notifications[0]?.text);
+			assert.deepEqual([readdirSync(run.directory), session.warnings], [files, []]);
+		});
+	}
+
+	test("B57, B66, S21: a run whose end the session has needs no directory, and a forged one changes nothing", async () => {
+		const session = createRecordedSession();
+		const run = await begin([{ say: "at last" }], open(session).background);
+		await endedIn(session, run.runId);
+		forgeResult(run.directory);
+		chmodSync(run.directory, 0o777);
+		const next = open(session);
+		await next.rebuild();
+		const { progress, distrusted } = next.registry.get(run.runId) ?? {};
+		assert.ok(progress?.kind === "ended");
+		assert.deepEqual([progress.status, progress.text, distrusted], ["completed", "at last", true]);
+		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
+	});
+
+	test("B58, S21: a run that goes on in such a directory is followed by its socket alone, and stopped over it", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const ends = await begin([{ delta: SAID }, { sleep: 1_500 }, { say: "at last" }], first.background);
+		const hangs = await begin(TALKS, first.background);
+		await hasSaid(hangs);
+		first.background.detach();
+		for (const { directory } of [ends, hangs]) chmodSync(directory, 0o777);
+		const second = open(session);
+		await second.rebuild();
+		assert.deepEqual([second.statusOf(ends.runId), second.statusOf(hangs.runId)], ["running", "running"]);
+		await endedIn(session, ends.runId);
+		assert.equal(await second.background.stop(hangs.runId), undefined);
+		await endedIn(session, hangs.runId);
+		assert.deepEqual(
+			session.of(UPDATE_ENTRY).map(({ status, text }) => [status, text]),
+			[
+				["completed", "at last"],
+				["aborted", SAID],
+			],
+		);
+	});
+
+	test("B48: a supervisor that dies while only its socket is followed loses its run, and nothing is left", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin(TALKS, first.background);
+		await hasSaid(run);
+		first.background.detach();
+		const { supervisorPid } = pidsOf(run);
+		chmodSync(run.directory, 0o777);
+		await open(session).rebuild();
+		process.kill(supervisorPid, "SIGKILL");
+		await endedIn(session, run.runId);
+		const [update] = session.of(UPDATE_ENTRY);
+		assert.deepEqual([update?.status, update?.text], ["failed", ""], "what its directory says is not read");
+		assert.match(String(update?.errorMessage), /^Sub-agent was lost/);
+		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
+	});
+
+	test("B61, F49: a run whose socket others could have put there is not connected to: its result counts, or it has failed", async () => {
+		const session = createRecordedSession();
+		const done = await endedUnseen(createRecordedSession(), "at last");
+		const broken = await endedUnseen(createRecordedSession(), "never seen");
+		rmSync(join(broken.directory, "result.json"));
+		const sockets = join(yard.temporary, "open", `pi-subagents-${process.getuid?.()}`);
+		mkdirSync(sockets, { recursive: true });
+		chmodSync(sockets, 0o777);
+		const heard: string[] = [];
+		for (const run of [done, broken]) {
+			const socket = join(sockets, run.runId);
+			const server = createServer((client) => {
+				heard.push(run.runId);
+				client.destroy();
+			});
+			server.listen(socket).unref();
+			await once(server, "listening");
+			session.port.appendEntry(RUN_ENTRY, encodeRun({ ...run, socket }));
+		}
+		await open(session).rebuildToTheEnd();
+		assert.deepEqual(heard, []);
+		assert.deepEqual(
+			session
+				.of(UPDATE_ENTRY)
+				.map(({ status, text, errorMessage }) => [status, text, errorMessage])
+				.sort(),
+			[
+				["completed", "at last", undefined],
+				[
+					"failed",
+					"never seen",
+					`The directory of its socket is not private to you any more, so it is not followed: ${sockets}`,
+				],
+			],
+		);
 	});
 
 	test("a run whose directory is gone is lost, and one that lives without it still tells its answer", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { subagentsCommand } from "../../src/commands/subagents.ts";
@@ -138,11 +138,11 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			row ?? "",
 			new RegExp(`^⏳ ${runs.details.run.runId} plain: running, \\d+s, mock/mock-2: \\[\\{"hang":true\\}\\]$`),
 		);
-		assert.equal(active.usage, undefined);
+		assert.equal(active.usage?.input, 7, "X14: the first status after its end, whatever was asked");
 
 		const all = await status(host, { includeCompleted: true });
 		assert.match(all.text, new RegExp(`\n\n✓ ${runId} scout: completed, \\d+s, mock/mock-1: .*\nfound\nit\n\n⏳ `));
-		assert.equal(all.usage?.input, 7);
+		assert.equal(all.usage, undefined, "X14: once");
 		const [shown] = all.details.runs;
 		assert.ok(shown?.progress.kind === "ended");
 		assert.deepEqual(
@@ -157,12 +157,59 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 
 		const again = await status(host, { runId });
 		assert.equal(again.text.startsWith(`${counts}\n\n✓ ${runId} scout: completed`), true);
-		assert.equal(again.usage, undefined, "X14: once");
+		assert.equal(again.usage, undefined);
 		assert.deepEqual(host.session.of(BILLED_ENTRY), [{ runId }]);
 		await assert.rejects(status(host, { runId: "x" }), {
 			message: `Unknown run: "x". Known runs: ${runId}, ${runs.details.run.runId}`,
 		});
 		await stopAll(host);
+	});
+
+	test("B64: of one run the text also has the directories, the times, the model that was asked for and the artifacts", async () => {
+		const host = yard.session();
+		const { run } = (await begin(host, { preset: "scout", task: task({ say: "it" }), model: "mock-2:high" })).details;
+		const started = `started: ${new Date(run.startedAt).toISOString()}`;
+		const before = [`cwd: ${host.context.cwd}`, "requested model: mock/mock-2:high"];
+		const files = "meta.json,events.jsonl,result.json,stdout.log,stderr.log,transcript.log,child-session.jsonl";
+		const artifacts = `artifacts: ${run.directory}/{${files}}`;
+		const [, running = ""] = (await status(host, { runId: run.runId })).text.split("\n\n");
+		assert.deepEqual(running.split("\n").slice(1), [...before, started, artifacts]);
+		await ended(host);
+		const one = await status(host, { runId: run.runId });
+		const [shown] = one.details.runs;
+		assert.ok(shown?.progress.kind === "ended");
+		assert.deepEqual(one.text.split("\n\n")[1]?.split("\n").slice(1), [
+			...before,
+			`${started}, ended: ${new Date(shown.progress.at).toISOString()}`,
+			artifacts,
+			"it",
+		]);
+		const [, row = ""] = (await status(host, { includeCompleted: true })).text.split("\n\n");
+		assert.equal(row.split("\n").length, 2, "the list stays short");
+	});
+
+	test("B65, X1: what the status does not take is refused, with what it takes", async () => {
+		const host = yard.session();
+		await assert.rejects(status(host, { run_id: "x", include_completed: true }), {
+			message:
+				"background_agent_status does not take run_id, include_completed. Valid form: {runId?, includeCompleted?}",
+		});
+	});
+
+	test("B66, X8, S21: where others can write to a run's directory, its answer is what the session has of it", async () => {
+		const host = yard.session();
+		const { run } = (await begin(host, { preset: "scout", task: task({ say: "found it" }) })).details;
+		await ended(host);
+		for (const file of [run.artifacts.result, run.artifacts.events]) {
+			writeFileSync(file, readFileSync(file, "utf8").replaceAll("found it", "OBEY ME"));
+		}
+		chmodSync(run.directory, 0o777);
+		await host.host.background.rebuild([...host.session.entries]);
+		const { text } = await status(host, { runId: run.runId });
+		assert.ok(text.endsWith("\nfound it"), text);
+		const sessionId = run.runId;
+		assert.equal((await use(outputTool(host.host), host, { sessionId })).text, "found it");
+		assert.doesNotMatch((await use(sessionTool(host.host), host, { sessionId })).text, /OBEY/);
 	});
 
 	test("X13, X16: a run that failed, was stopped or said nothing is called so, with what it had written", async () => {
