@@ -5,7 +5,7 @@ import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
 import { nameOf } from "./plan/model.ts";
-import { renderCompletion } from "./present/completion-view.ts";
+import { renderCompletion, renderNotice } from "./present/completion-view.ts";
 import { problemsNotice } from "./present/definition-text.ts";
 import { sanitize } from "./present/sanitize.ts";
 import { COMPLETION_MESSAGE } from "./records/background-entries.ts";
@@ -26,33 +26,19 @@ import {
 } from "./session/rebuild.ts";
 import { pruneRuns } from "./session/retention.ts";
 import { loadSettings } from "./settings.ts";
-import { delegateTool } from "./tools/delegate.ts";
 import { createHeadStart } from "./tools/head-start.ts";
 import { catalogOf, type Host, parentOf, piCommand, settingsOf, surroundingsOf, trustContextOf } from "./tools/host.ts";
-import { listProfilesTool } from "./tools/list-profiles.ts";
-import { createModelTools } from "./tools/model-tools.ts";
-import { outputTool, sessionTool } from "./tools/retrieval.ts";
+import { createRegistration } from "./tools/registration.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */
 export default function register(pi: ExtensionAPI): void {
 	const host = createHost(pi);
 	const { store, background, library } = host;
-	const registerModelTools = createModelTools(host);
-
-	const registerTools = (context: ExtensionContext) => {
-		const { families } = settingsOf(host, context);
-		if (families.includes("delegate")) pi.registerTool(delegateTool(host));
-		if (families.length > 0) {
-			pi.registerTool(outputTool(host));
-			pi.registerTool(sessionTool(host));
-			pi.registerTool(listProfilesTool(host));
-		}
-		registerModelTools(context);
-	};
+	const registration = createRegistration(host);
 
 	pi.on("session_start", async (event, context) => {
 		host.enter(context);
-		registerTools(context);
+		registration.start(context);
 		const entries = event.reason === "new" ? [] : context.sessionManager.getEntries();
 		host.budget.reset(startedRuns(entries));
 		if (event.reason !== "new") await rebuildStore(store, context.sessionManager.getBranch());
@@ -61,7 +47,7 @@ export default function register(pi: ExtensionAPI): void {
 		if (broken) host.post(INTERRUPTED_MESSAGE, broken.text, broken.details);
 		setImmediate(() => void lookAround(host, context).catch(() => {})); // nobody waits for it
 	});
-	pi.on("before_agent_start", (_event, context) => registerModelTools(context));
+	pi.on("before_agent_start", (_event, context) => registration.update(context));
 	pi.on("session_tree", (_event, context) => rebuildStore(store, context.sessionManager.getBranch()));
 	pi.on("session_shutdown", () => host.leave());
 	pi.on("message_update", (event, context) => host.headStart.observe(event, context));
@@ -70,6 +56,7 @@ export default function register(pi: ExtensionAPI): void {
 	pi.on("agent_end", () => host.headStart.drop());
 	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
 	pi.registerMessageRenderer(COMPLETION_MESSAGE, renderCompletion);
+	pi.registerMessageRenderer(INTERRUPTED_MESSAGE, renderNotice);
 	pi.registerCommand(
 		"subagents",
 		subagentsCommand(host.registry, background, (context) => doctor(context, doctorHost(host, context))),

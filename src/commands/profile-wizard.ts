@@ -9,6 +9,7 @@ export type WizardUi = Pick<ExtensionUIContext, "select" | "input" | "editor">;
 
 const YES = "Yes";
 const NO = "No";
+const KEEP = "Keep it";
 
 /** Answers that were given, on their way to a file. */
 interface Draft {
@@ -61,13 +62,17 @@ const hint = (current: string | undefined, how: "enter" | "choose") =>
 		? ""
 		: ` (now: ${current}; ${how === "enter" ? "empty" : "Escape"} keeps it, "${NO}" removes it)`;
 
-/** `skip`: nothing is said, so nothing changes. A confirmation could not tell that from "No". */
+/**
+ * `skip`: nothing is said, so nothing changes. A confirmation could not tell that from "No". What comes first is what Enter
+ * says: where something is edited, that changes nothing either.
+ */
 async function askWhether(
-	{ ui }: Draft,
+	{ ui, current: edited }: Draft,
 	question: string,
 	current: string | undefined,
 ): Promise<"yes" | "no" | "skip"> {
-	const answer = await ui.select(`${question}${hint(current, "choose")}`, [YES, NO]);
+	const options = current !== undefined ? [KEEP, YES, NO] : edited ? [NO, YES] : [YES, NO];
+	const answer = await ui.select(`${question}${hint(current, "choose")}`, options);
 	return answer === YES ? "yes" : answer === NO ? "no" : "skip";
 }
 
@@ -96,7 +101,10 @@ async function askThinking(draft: Draft): Promise<void> {
 	const answer = await askWhether(draft, "Set a thinking level?", current?.model.thinking);
 	if (answer === "no" && current) fields.set("thinkingLevel", undefined);
 	if (answer !== "yes") return;
-	const level = await ui.select("Thinking level", [...THINKING_LEVELS]);
+	const now = current?.model.thinking;
+	const level = await ui.select("Thinking level", [
+		...new Set([...(now === undefined ? [] : [now]), ...THINKING_LEVELS]),
+	]);
 	if (level !== undefined) fields.set("thinkingLevel", level);
 }
 
@@ -149,7 +157,7 @@ async function askSkills(draft: Draft): Promise<void> {
 	const { current, fields } = draft;
 	const policy = current?.skills ?? { kind: "inherit" };
 	if (policy.kind !== "inherit") {
-		const answer = await draft.ui.select(`Remove the skill settings (${skillsWords(policy).join("; ")})?`, [YES, NO]);
+		const answer = await draft.ui.select(`Remove the skill settings (${skillsWords(policy).join("; ")})?`, [NO, YES]);
 		if (answer === YES) only(draft, ["noSkills", "suggestedSkills", "loadSkills"], undefined);
 		return;
 	}

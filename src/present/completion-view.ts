@@ -27,6 +27,21 @@ export function renderCompletion(
 	};
 }
 
+/** The message that tells of runs that broke off: its words, and not the name that it has among ours. */
+export function renderNotice(
+	message: { readonly content: unknown },
+	{ outputPad }: { readonly outputPad: number },
+	theme: Theme,
+): Component | undefined {
+	if (typeof message.content !== "string") return undefined;
+	const text = renderTruncatedText(message.content, SHOWN_LINES, true, theme);
+	const pad = " ".repeat(outputPad);
+	return {
+		render: (width) => text.render(Math.max(1, width - 2 * outputPad)).map((row) => pad + row),
+		invalidate: () => text.invalidate(),
+	};
+}
+
 function headline(
 	{ status, preset, runId, seconds, tokens, cost }: CompletionDetails,
 	width: number,

@@ -5,7 +5,8 @@ import { unreachable } from "../domain/result.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 
 const MAX_PREVIEW_CHARS = 80;
-const MAX_REVIEW_CHARS = 4_000;
+const MAX_REVIEW_CHARS = 300;
+const MAX_REVIEW_LINES = 4;
 
 /** What is said where nothing is defined. */
 export const NO_DEFINITIONS =
@@ -28,9 +29,12 @@ export function definitionLine(definition: AgentDefinition, namesakes: readonly 
 /** Everything a definition says, for a person; its key only in outline. */
 export const definitionDetails = (definition: AgentDefinition): string => detailsWith(definition, (text) => text);
 
-/** The same with long texts cut: a dialog has to stay readable. */
+/** The same with only the beginning of texts: the question must stay on the screen with it. */
 export const definitionReview = (definition: AgentDefinition): string =>
-	detailsWith(definition, (text) => (text.length > MAX_REVIEW_CHARS ? `${cut(text, MAX_REVIEW_CHARS)}…` : text));
+	detailsWith(definition, (text) => {
+		const shown = cut(text.split("\n").slice(0, MAX_REVIEW_LINES).join("\n"), MAX_REVIEW_CHARS);
+		return shown === text ? text : `${shown}…`;
+	});
 
 function detailsWith(definition: AgentDefinition, shown: (text: string) => string): string {
 	const { name, description, origin, addition, body } = definition;

@@ -38,7 +38,10 @@ export function interruptedNotice(
 		({ progress, runId }) => progress.kind === "ended" && progress.errorMessage === INTERRUPTED && !told.has(runId),
 	);
 	if (broken.length === 0) return undefined;
-	const names = broken.map(({ taskName, sessionId }) => `${sanitizeLine(taskName)} (session: ${sessionId})`).join(", ");
+	const names = broken
+		.toSorted((a, b) => a.startedAt - b.startedAt)
+		.map(({ taskName, sessionId }) => `${sanitizeLine(taskName)} (session: ${sessionId})`)
+		.join(", ");
 	return {
 		text: `Sub-agents that were interrupted when pi ended: ${names}. get_subagent_output tells what they had written, and they can be resumed.`,
 		details: { runIds: broken.map(({ runId }) => runId) },

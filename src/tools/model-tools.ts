@@ -13,7 +13,13 @@ import { subagentTool } from "./subagent.ts";
  * change, and not offered while there are none. pi cannot take a tool back, so those that are active are made inactive, and
  * the same ones active again: which ones those are is not for us to say.
  */
-export function createModelTools(host: Host): (context: ExtensionContext) => void {
+export interface ModelTools {
+	/** For these models, whether they are there or not. */
+	register(models: readonly AvailableModel[], families: Settings["families"]): void;
+	update(context: ExtensionContext): void;
+}
+
+export function createModelTools(host: Host): ModelTools {
 	const { pi } = host;
 	const registered = new Set<string>();
 	const withdrawn = new Set<string>();
@@ -41,14 +47,17 @@ export function createModelTools(host: Host): (context: ExtensionContext) => voi
 		pi.setActiveTools([...new Set([...pi.getActiveTools(), ...withdrawn])]);
 		withdrawn.clear();
 	};
-	return (context) => {
-		const available = usableModels(context);
-		if (available.length === 0) return withdraw();
-		const key = modelSetKey(available);
-		if (key !== models) {
-			models = key;
-			register(available, settingsOf(host, context).families);
-		}
-		restore();
+	return {
+		register,
+		update(context) {
+			const available = usableModels(context);
+			if (available.length === 0) return withdraw();
+			const key = modelSetKey(available);
+			if (key !== models) {
+				models = key;
+				register(available, settingsOf(host, context).families);
+			}
+			restore();
+		},
 	};
 }

@@ -200,6 +200,14 @@ describe("/profile over RPC", () => {
 			readFileSync(globalPath("odd-file"), "utf8"),
 			"---\n# a comment\nname: worker\nmodel: mock-1\ndenied_tools:\n  - bash\n  - edit\napiKey: sk-keep-abc123\ncolor: red\n---\n\nNew prompt.\n",
 		);
+		for (const { title, options = [] } of edited.dialogs.filter(({ method }) => method === "select")) {
+			const changesNothing = /now: /.test(title)
+				? "Keep it"
+				: title === "Tools" || title === "Scope"
+					? options[0]
+					: "No";
+			assert.equal(options[0], changesNothing, `X21: Enter on "${title}" changes nothing`);
+		}
 		const untouched = readFileSync(globalPath("odd-file"), "utf8");
 		const kept = await session.command("/profile edit worker", [
 			[/^Scope$/, `Global (${globalPath("odd-file")})`],
@@ -251,7 +259,7 @@ test("/profile create --from copies an example under the name that was asked for
 		[/^Save project profile "finder"\?$/, true],
 	]);
 	assert.equal(copied.notice, `Saved project profile "finder": ${projectPath("finder")}`);
-	assert.match(copied.dialogs.at(-1)?.message ?? "", /tools: read, grep, find, ls[\s\S]*path:first-last/);
+	assert.match(copied.dialogs.at(-1)?.message ?? "", /tools: read, grep, find, ls[\s\S]*the system prompt:\n[\s\S]*…$/);
 	const example = readFileSync(new URL("../../examples/scout.md", import.meta.url), "utf8");
 	const bodyOf = (text: string) => text.slice(text.indexOf("\n---") + 4).trim();
 	const text = readFileSync(projectPath("finder"), "utf8");

@@ -200,3 +200,16 @@ test("§12: in JSON mode updates are few and small, and the final details are bo
 	assert.ok(previews.every(({ lines }) => lines.length <= 20));
 	assert.ok(Buffer.byteLength(JSON.stringify(result.details)) < 400 * 1024);
 });
+
+test("A110: after /reload earlier calls look as they did", { skip }, async (t) => {
+	const { terminal } = await delegating(t, 2, (agent) => text(`the words of ${agent}`), {
+		terminal: { columns: 100, rows: 40 },
+	});
+	await terminal.waitFor("the parent is done", 20_000);
+	const before = blockOf(await terminal.capture());
+	assert.match(before.join("\n"), /Sub-agents: 2 done/);
+	await terminal.type("/reload");
+	await terminal.sendKeys("Enter");
+	await terminal.waitFor("Reloaded", 20_000);
+	assert.deepEqual(blockOf(await terminal.capture()).slice(0, before.length), before);
+});
