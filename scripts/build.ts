@@ -66,7 +66,15 @@ const shared: BuildOptions = {
 };
 
 rmSync(outdir, { recursive: true, force: true });
-// CommonJS, because Node loads it in half the time; the files find each other by where they are.
+// pi loads this one itself, as a package's own.
+await build({
+	...shared,
+	entryPoints: { extension: join(root, "src/child/extension.ts") },
+	plugins: [hostModules],
+	format: "esm",
+});
+// CommonJS, because Node loads it in half the time; the files find each other by where they are. These come last: once
+// index.cjs is there, all of it is.
 await build({
 	...shared,
 	entryPoints: {
@@ -81,11 +89,4 @@ await build({
 	define: { "import.meta.url": "bundleUrl" },
 	supported: { "dynamic-import": false }, // Node would not find the names that a CommonJS file exports
 	banner: { js: 'const bundleUrl=require("node:url").pathToFileURL(__filename).href;' },
-});
-// pi loads this one itself, as a package's own.
-await build({
-	...shared,
-	entryPoints: { extension: join(root, "src/child/extension.ts") },
-	plugins: [hostModules],
-	format: "esm",
 });

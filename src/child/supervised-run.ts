@@ -30,7 +30,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		state = reduce(state, event);
 		guard.observe(event);
 		corrections.observe(event);
-		if (event.type === "settled") child.endSoon();
+		child.observe(event);
 	};
 	const flush = () => {
 		artifacts.flush();
@@ -113,6 +113,7 @@ function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listen
 	let pi: PiProcess | undefined;
 	let ending: Promise<void> | undefined;
 	let gone = false;
+	let leaving: NodeJS.Timeout | undefined;
 	const end = (graceMs: number) => {
 		if (pi && !gone) ending ??= stopPi(pi, graceMs);
 	};
@@ -156,11 +157,13 @@ function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listen
 			}
 		},
 		end,
-		/** It has settled, and has a moment to go by itself. Meanwhile there is time to see who else is there. */
-		endSoon() {
+		/** Once it has settled it has a moment to go by itself. Meanwhile there is time to see who else is there. */
+		observe({ type }: RunEvent) {
+			if (type === "working") clearTimeout(leaving);
+			if (type !== "settled") return;
 			look().catch(() => {});
 			const settled = pi;
-			setTimeout(() => settled === pi && end(SETTLED_STOP_MS), SETTLED_GRACE_MS).unref();
+			leaving = setTimeout(() => settled === pi && end(SETTLED_STOP_MS), SETTLED_GRACE_MS).unref();
 		},
 		/** Ends, or only lists, the processes that it left running. */
 		async clear({ stopCause, settled }: RunState): Promise<RunResult["leftovers"]> {

@@ -9,7 +9,10 @@ export type Line =
 	| { readonly kind: "stray"; readonly text: string };
 
 /** The records that we read, by the name that every line of pi's begins with; all others are not even parsed. */
-const READ = new Set(["message_end", "message_update", "tool_execution_start", "compaction_end", "agent_settled"]);
+const READ = new Set([
+	...["message_end", "message_update", "tool_execution_start", "compaction_end"],
+	...["agent_start", "agent_settled"],
+]);
 /** Our own events in events.jsonl. A child that prints such a line does not get it past the supervisor. */
 const OWN = "subagents";
 const HEAD = /^\{"type":"([a-zA-Z_]+)"/;
@@ -62,6 +65,8 @@ function eventOf(record: Record<string, unknown>): RunEvent | undefined {
 			const usage = (record.result as { usage?: Usage } | undefined)?.usage;
 			return typeof usage === "object" && usage !== null ? { type: "spent", usage } : undefined;
 		}
+		case "agent_start":
+			return { type: "working" };
 		case "agent_settled":
 			return { type: "settled" };
 		default:

@@ -16,6 +16,8 @@ export type RunEvent =
 	/** Output that is not an event. */
 	| { readonly type: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
 	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }
+	/** It has begun to work; also again, where an extension of its own has it go on after it had settled. */
+	| { readonly type: "working" }
 	| { readonly type: "settled" }
 	| { readonly type: "ended"; readonly result: RunResult };
 

@@ -109,6 +109,8 @@ export function reduce(state: RunState, event: RunEvent): RunState {
 			return withEntry(state, { kind: "stray", stream: event.stream, text: cut(event.text, MAX_STRAY_CHARS) });
 		case "stopping":
 			return { ...state, stopCause: state.stopCause ?? event.cause }; // the first one wins
+		case "working":
+			return state.settled ? { ...state, settled: false } : state;
 		case "settled":
 			return { ...state, settled: state.stopCause === undefined };
 		case "ended":

@@ -7,6 +7,7 @@ import { type AvailableModel, nameOf } from "../plan/model.ts";
 import { presetRequest } from "../plan/preset.ts";
 import { countsText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
+import { renderTruncatedText } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
 import { type Call, callOf, planRows, prepareRow } from "./call.ts";
 import type { Host } from "./host.ts";
@@ -21,6 +22,7 @@ function backgroundParameters(models: readonly AvailableModel[]) {
 	});
 }
 const FIELDS: readonly string[] = ["preset", "model", "cwd", "task", ...MODEL_FIELDS];
+const SHOWN_LINES = 15;
 const ABORTED = "The call was aborted before the agent was started";
 type BackgroundParameters = Static<ReturnType<typeof backgroundParameters>>;
 
@@ -60,6 +62,10 @@ export function backgroundTool(
 			}
 		},
 		renderCall: (args, theme) => renderTitle("background_agent", args.preset ?? "", theme),
+		renderResult(result, { expanded }, theme) {
+			const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+			return renderTruncatedText(text, SHOWN_LINES, expanded, theme);
+		},
 	};
 }
 

@@ -37,6 +37,7 @@ describe("decode", () => {
 			],
 			[{ type: "compaction_end", aborted: true }, undefined],
 			[{ type: "compaction_end", result: null }, undefined],
+			[{ type: "agent_start" }, { type: "working" }],
 			[{ type: "agent_settled" }, { type: "settled" }],
 			[{ type: "agent_end", messages: [answer], willRetry: false }, undefined],
 			[{ type: "turn_end", message: answer, toolResults: [result] }, undefined],

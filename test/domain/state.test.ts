@@ -150,6 +150,17 @@ const CASES: readonly Case[] = [
 		outcome: completed("It is 42."),
 	},
 	{
+		name: "X13, B44: one that goes on after it had settled, and is ended in the middle, has not completed",
+		events: [assistant("first"), settled, { type: "working" }, { type: "delta", text: "sec" }],
+		exit: { kind: "signal", signal: "SIGTERM" },
+		outcome: failed({ kind: "exit", exit: { kind: "signal", signal: "SIGTERM" }, stderr: "words" }),
+	},
+	{
+		name: "X13, B44: one that goes on after it had settled, and settles again, has said its last words then",
+		events: [assistant("first"), settled, { type: "working" }, assistant("second"), settled],
+		outcome: completed("second"),
+	},
+	{
 		name: "F19: a run that is being stopped does not settle any more",
 		events: [assistant("hi"), stopping(aborted), settled],
 		outcome: failed({ kind: "stopped", cause: aborted }),

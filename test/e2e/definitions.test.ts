@@ -232,6 +232,29 @@ describe("a definition, by what its child really got", () => {
 		assert.equal(readFileSync(mark, "utf8"), "done");
 	});
 
+	test("X13, B44: a child whose own extension has it go on after it had settled is waited for", async () => {
+		home.write(
+			"once-more.ts",
+			`let asked = false;
+			export default (pi) => pi.on("agent_settled", () => {
+				if (asked) return;
+				asked = true;
+				pi.sendUserMessage("once more");
+			});\n`,
+		);
+		home.write(
+			`${home.agentDir}/subagents/again.md`,
+			`---\nname: again\ndescription: d\nmodel: mock-1\nextensions: ${home.project}/once-more.ts\n---\n`,
+		);
+		const { result } = await delegate(home, server, {
+			extension: EXTENSION,
+			tool: "subagent",
+			args: { preset: "again", task: "go" },
+			child: ({ lastUser }) => (lastUser === "once more" ? text("second", { delayMs: 1_500 }) : text("first")),
+		});
+		assert.deepEqual([result.text, result.isError], ["second", false]);
+	});
+
 	test("A33, A34: a parent without skills knows those that a profile names all the same", async () => {
 		profile("skilled", ["loadSkills: delta"]);
 		const skill = "---\nname: delta\ndescription: all about delta\n---\n\nThe lore of delta.\n";
