@@ -49,8 +49,12 @@ const yamlApart: Plugin = {
 			contents: 'export { Document } from "./doc/Document.js"; export { parseDocument } from "./public-api.js";',
 			resolveDir: join(root, "node_modules/yaml/browser/dist"),
 		}));
+		// Its files only define things: what nobody asks for is left out.
+		onResolve({ filter: /^\.\.?\// }, ({ path, importer, resolveDir }) =>
+			/[\\/]yaml[\\/]browser[\\/]/.test(importer) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
+		);
 		// YAML 1.1 was something else: a definition has no `!!binary` and no sexagesimal numbers.
-		onLoad({ filter: /yaml-1\.1[\\/](binary|omap|pairs|schema|set|timestamp)\.js$/ }, () => ({
+		onLoad({ filter: /(yaml-1\.1[\\/](binary|omap|pairs|schema|set|timestamp)|json[\\/]schema)\.js$/ }, () => ({
 			contents: `export const ${YAML_1_1.map((name) => `${name} = undefined`).join(", ")};`,
 		}));
 	},
@@ -63,6 +67,7 @@ const shared: BuildOptions = {
 	target: "node22",
 	minify: true,
 	legalComments: "none",
+	charset: "utf8",
 };
 
 rmSync(outdir, { recursive: true, force: true });

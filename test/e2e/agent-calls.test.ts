@@ -63,7 +63,7 @@ test("C3–C7 C26 C27 X3 X4 X6: the tools and the prompt that an agent really ge
 		denied: ["read", "edit", "write", "subagent_finalize"],
 		plain: ["read", "bash", "edit", "write", "subagent_finalize"],
 		none: ["subagent_finalize"],
-		owner: ["read", "edit", "write", "own_tool", "subagent_finalize"],
+		owner: ["read", "powershell", "edit", "write", "grep", "find", "ls", "subagent_finalize", "own_tool"],
 		wilful: [],
 		greedy: [],
 		profile: ["read", "subagent_finalize"],

@@ -136,7 +136,7 @@ describe("delegate_to_subagents with the real pi", () => {
 			const flags = invocation.args.slice(1).join(" ");
 			assert.match(
 				flags,
-				/^--mode json -p --no-session -e \S+extension\.ts --provider mock --model mock-1 --thinking off$/,
+				/^--mode json -p --no-session -e \S+extension\.(ts|js) --provider mock --model mock-1 --thinking off$/,
 			);
 		}
 	});

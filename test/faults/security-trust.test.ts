@@ -74,8 +74,10 @@ describe("an untrusted repository, and a model that was talked into something", 
 		define(host, FAR);
 		const refused = await call(host);
 		assert.match(refused, /which only a trusted project may/);
-		const session = / \(session: \w+\)/;
-		assert.equal((await call(host, BY_ITSELF)).replace(session, ""), refused.replace(session, ""));
+		await assert.rejects(
+			call(host, BY_ITSELF),
+			/delegate_to_subagents does not take agentScope, scope, confirm, approve, trust/,
+		);
 		await assert.rejects(
 			use(subagentTool(host.host, MODELS), host, { preset: "helper", task: "x", ...BY_ITSELF }),
 			/subagent does not take agentScope, scope, confirm, approve, trust/,
