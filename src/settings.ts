@@ -161,6 +161,12 @@ function readSubagentsKey(path: string, warn: (problem: string) => void): Readon
 	return {};
 }
 
+/** What is known of the families before a session has a directory and a project. */
+export function personalFamilies(agentDirectory: string): Settings["families"] {
+	const { families } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
+	return FIELDS.families.parse(families) ?? FIELDS.families.fallback;
+}
+
 /** One of pi's own settings of the person. */
 export function readSetting(agentDirectory: string, key: string): unknown {
 	const file = readJson(join(agentDirectory, "settings.json"));

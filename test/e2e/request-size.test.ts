@@ -36,6 +36,16 @@ describe("issue 9.3: what the tools cost in every request", { concurrency: 1 }, 
 		});
 	}
 
+	test("X11, X19: what a trusted project switches off costs nothing, though the person has it", async () => {
+		const person = LIMITS[0]?.families ?? [];
+		const inProject = (families: readonly string[]): RequestOptions => ({
+			files: () => ({ ".pi/settings.json": JSON.stringify({ subagents: { families } }) }),
+			pi: { args: ["--approve"] },
+		});
+		assert.equal(await added(person, inProject([])), 0);
+		assert.equal(await added(person, inProject(["background"])), await added(["background"]));
+	});
+
 	test("no text grows with the number of definitions", async () => {
 		const all = LIMITS[0]?.families ?? [];
 		const files = (home: { agentDir: string }) =>
