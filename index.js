@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,14 +38,14 @@ export default async function extension(pi) {
 /** Of this very source; a published package has no other. */
 function hasBundle() {
 	if (!existsSync(SOURCE)) return true;
-	return existsSync(BUNDLE) && isOlder(SOURCE, statSync(BUNDLE).mtimeMs);
+	return existsSync(BUNDLE) && isOlder(SOURCE, lstatSync(BUNDLE).mtimeMs);
 }
 
 /** Whether a directory, and all that is in it, has not changed since. */
 function isOlder(path, time) {
-	if (statSync(path).mtimeMs >= time) return false;
+	if (lstatSync(path).mtimeMs >= time) return false;
 	return readdirSync(path, { withFileTypes: true }).every((entry) => {
 		const inside = join(path, entry.name);
-		return entry.isDirectory() ? isOlder(inside, time) : statSync(inside).mtimeMs < time;
+		return entry.isDirectory() ? isOlder(inside, time) : lstatSync(inside).mtimeMs < time;
 	});
 }

@@ -35,7 +35,8 @@ function namesFrom(specifier: string): string {
 	return [...new Set(names)].join(", ");
 }
 
-const YAML_1_1 = ["binary", "omap", "pairs", "schema", "set", "timestamp", "intTime", "floatTime"];
+/** All that those files export. */
+const LEFT_OUT = ["binary", "omap", "pairs", "schema", "set", "timestamp", "intTime", "floatTime"];
 
 /** The only package that is not needed by every session: a file of its own, read when it is, with the two names we use. */
 const yamlApart: Plugin = {
@@ -53,9 +54,9 @@ const yamlApart: Plugin = {
 		onResolve({ filter: /^\.\.?\// }, ({ path, importer, resolveDir }) =>
 			/[\\/]yaml[\\/]browser[\\/]/.test(importer) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
 		);
-		// YAML 1.1 was something else: a definition has no `!!binary` and no sexagesimal numbers.
+		// YAML 1.1 was something else: a definition has no `!!binary` and no sexagesimal numbers. Nor is it strict JSON.
 		onLoad({ filter: /(yaml-1\.1[\\/](binary|omap|pairs|schema|set|timestamp)|json[\\/]schema)\.js$/ }, () => ({
-			contents: `export const ${YAML_1_1.map((name) => `${name} = undefined`).join(", ")};`,
+			contents: `export const ${LEFT_OUT.map((name) => `${name} = undefined`).join(", ")};`,
 		}));
 	},
 };

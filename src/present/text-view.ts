@@ -1,4 +1,4 @@
-import type { Theme } from "@earendil-works/pi-coding-agent";
+import type { AgentToolResult, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { expandTabs, fitLine } from "./fit.ts";
 import { sanitize } from "./sanitize.ts";
@@ -23,6 +23,17 @@ export function renderTruncatedText(text: string, maxLines: number, expanded: bo
 		},
 	};
 }
+
+/** The same for what a tool has given back. */
+export const renderContent = (
+	{ content }: Pick<AgentToolResult<unknown>, "content">,
+	maxLines: number,
+	expanded: boolean,
+	theme: Theme,
+): Component => {
+	const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+	return renderTruncatedText(texts.join("\n"), maxLines, expanded, theme);
+};
 
 function rowsOf(lines: readonly string[], max: number, width: number, theme: Theme): string[] {
 	const rows: string[] = [];

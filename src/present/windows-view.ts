@@ -5,7 +5,7 @@ import { type Layout, noLayout, shareRows, type Wish } from "./layout.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { headerOf, onlyRowOf, type Segment } from "./status-line.ts";
 import { globalStatusLine } from "./text.ts";
-import { renderTruncatedText } from "./text-view.ts";
+import { renderContent } from "./text-view.ts";
 import type { TaskWindow } from "./window.ts";
 import type { Mark, WindowLine } from "./window-line.ts";
 import { lastRows, wrapPlain } from "./window-rows.ts";
@@ -59,8 +59,7 @@ export function renderWindows(
 	noteBlock(screen, context.state, options.isPartial);
 	const windows = result.details?.windows ?? [];
 	if (windows.length === 0) {
-		const text = result.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-		return renderTruncatedText(text, DEFAULT_LINES, options.expanded, theme);
+		return renderContent(result, DEFAULT_LINES, options.expanded, theme);
 	}
 	const maxLines = result.details?.maxLinesPerWindow ?? DEFAULT_LINES;
 	let drawn: { key: string; rows: string[] } | undefined;

@@ -7,11 +7,12 @@ import { type AvailableModel, nameOf } from "../plan/model.ts";
 import { presetRequest } from "../plan/preset.ts";
 import { countsText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
-import { renderTruncatedText } from "../present/text-view.ts";
+import { renderContent } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
 import { type Call, callOf, planRows, prepareRow } from "./call.ts";
 import type { Host } from "./host.ts";
 import { askedModel, MODEL_FIELDS, modelSchema, respellModels } from "./model-parameter.ts";
+import { unknownFields } from "./unknown-fields.ts";
 
 function backgroundParameters(models: readonly AvailableModel[]) {
 	return Type.Object({
@@ -62,19 +63,14 @@ export function backgroundTool(
 			}
 		},
 		renderCall: (args, theme) => renderTitle("background_agent", args.preset ?? "", theme),
-		renderResult(result, { expanded }, theme) {
-			const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-			return renderTruncatedText(text, SHOWN_LINES, expanded, theme);
-		},
+		renderResult: (result, { expanded }, theme) => renderContent(result, SHOWN_LINES, expanded, theme),
 	};
 }
 
 /** What the schema leaves open. */
 function refusalOf(parameters: BackgroundParameters): string | undefined {
-	const unknown = Object.keys(parameters).filter((key) => !FIELDS.includes(key));
-	if (unknown.length > 0) {
-		return `background_agent does not take ${unknown.join(", ")}. Valid form: {preset, task, model?, cwd?}`;
-	}
+	const unknown = unknownFields("background_agent", parameters, FIELDS);
+	if (unknown !== undefined) return `${unknown}. Valid form: {preset, task, model?, cwd?}`;
 	return parameters.task.trim() === "" ? "background_agent needs a task" : undefined;
 }
 

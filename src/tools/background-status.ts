@@ -4,10 +4,11 @@ import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts
 import { countsText, runRow, runText, saidText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
-import { renderTruncatedText } from "../present/text-view.ts";
+import { renderContent } from "../present/text-view.ts";
 import { readResult } from "../run/follow.ts";
 import { unknownRun } from "../session/background.ts";
 import { type Host, settingsOf } from "./host.ts";
+import { unknownFields } from "./unknown-fields.ts";
 
 const parameters = Type.Object({
 	runId: Type.Optional(Type.String({ description: "Default: all that run" })),
@@ -29,8 +30,8 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		description: "State of background agents; the answer of one that has ended.",
 		parameters,
 		async execute(_callId, asked, _signal, _onUpdate, context) {
-			const unknown = Object.keys(asked).filter((key) => !FIELDS.includes(key));
-			if (unknown.length > 0) throw new Error(`background_agent_status does not take ${unknown.join(", ")}. ${FORM}`);
+			const unknown = unknownFields("background_agent_status", asked, FIELDS);
+			if (unknown !== undefined) throw new Error(`${unknown}. ${FORM}`);
 			const { runId, includeCompleted } = asked;
 			const { registry, background } = host;
 			const runs = selected(host, runId, includeCompleted ?? false);
@@ -46,10 +47,8 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		},
 		renderCall: ({ runId, includeCompleted }, theme) =>
 			renderTitle("background_agent_status", runId ?? (includeCompleted ? "all" : ""), theme),
-		renderResult(result, { expanded }, theme) {
-			const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-			return renderTruncatedText(text, result.details?.maxLines ?? 15, expanded, theme);
-		},
+		renderResult: (result, { expanded }, theme) =>
+			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
 	};
 }
 

@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import type { FileRequest } from "../plan/files.ts";
 import { createRunId, createSessionId } from "../plan/ids.ts";
 import type { RunRequest } from "../plan/run.ts";
+import { unknownFields } from "./unknown-fields.ts";
 
 export const MAX_TASKS = 16;
 export const MAX_TIMEOUT_SECONDS = 86_400;
@@ -52,16 +53,15 @@ export interface AskedTask {
 const FIELDS = { call: ["profile", "tasks"], task: Object.keys(delegateParameters.properties.tasks.items.properties) };
 const FORM = "Valid form: {profile?, tasks: [{name, prompt, profile?, cwd?, timeout?, resume?, files?}, …]}";
 
-/** A field that is not known may have been meant: a model, say, that another one must not stand in for. */
-function refuseUnknown(fields: object, known: readonly string[]): void {
-	const unknown = Object.keys(fields).filter((key) => !known.includes(key));
-	if (unknown.length > 0) throw new Error(`delegate_to_subagents does not take ${unknown.join(", ")}. ${FORM}`);
-}
-
 /** A call that asks for what there is not is refused as a whole, and nothing is started. */
 export function parseTasks(parameters: DelegateParameters): AskedTask[] {
-	refuseUnknown(parameters, FIELDS.call);
-	for (const task of parameters.tasks) refuseUnknown(task, FIELDS.task);
+	for (const [fields, known] of [
+		[parameters, FIELDS.call],
+		...parameters.tasks.map((task) => [task, FIELDS.task] as const),
+	] as const) {
+		const unknown = unknownFields("delegate_to_subagents", fields, known);
+		if (unknown !== undefined) throw new Error(`${unknown}. ${FORM}`);
+	}
 	return parameters.tasks.map((task) => ({
 		resume: task.resume,
 		request: {

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { describeDiagnostic } from "../definitions/catalog.ts";
 import { callable, namesakes } from "../definitions/lookup.ts";
 import { definitionLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
-import { renderTruncatedText } from "../present/text-view.ts";
+import { renderContent } from "../present/text-view.ts";
 import { catalogOf, type Host } from "./host.ts";
 
 const parameters = Type.Object({});
@@ -32,7 +32,6 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 				details: lines.length === 0 ? { count: 0 } : { count: lines.length, profiles: Object.fromEntries(lines) },
 			};
 		},
-		renderResult: ({ content }, _options, theme) =>
-			renderTruncatedText(content.map((part) => (part.type === "text" ? part.text : "")).join("\n"), 0, true, theme),
+		renderResult: (result, _options, theme) => renderContent(result, 0, true, theme),
 	};
 }

@@ -4,7 +4,7 @@ import { recordOfBackground } from "../domain/background.ts";
 import { hasBegun, type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
 import { linesOf } from "../present/answer-lines.ts";
 import { renderTitle } from "../present/call-view.ts";
-import { renderTruncatedText } from "../present/text-view.ts";
+import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { tellRun } from "../session/told-runs.ts";
 import { type Host, settingsOf } from "./host.ts";
@@ -51,7 +51,8 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 			};
 		},
 		renderCall: ({ sessionId }, theme) => renderTitle("get_subagent_output", subjectOf(host, sessionId), theme),
-		renderResult: (result, { expanded }, theme) => renderText(result, expanded, theme),
+		renderResult: (result, { expanded }, theme) =>
+			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
 	};
 }
 
@@ -81,7 +82,8 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 			};
 		},
 		renderCall: ({ sessionId }, theme) => renderTitle("get_subagent_session", subjectOf(host, sessionId), theme),
-		renderResult: (result, { expanded }, theme) => renderText(result, expanded, theme),
+		renderResult: (result, { expanded }, theme) =>
+			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
 	};
 }
 
@@ -110,11 +112,4 @@ function find(host: Host, sessionId: string): Found {
 	const last = runs.at(-1);
 	if (last) return { runs, last, latest: runs.findLast(hasBegun) ?? last };
 	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);
-}
-
-type Rendered = Parameters<NonNullable<ToolDefinition<typeof sessionParameters, OutputDetails>["renderResult"]>>;
-
-function renderText(result: Rendered[0], expanded: boolean, theme: Rendered[2]) {
-	const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-	return renderTruncatedText(text, result.details?.maxLines ?? 15, expanded, theme);
 }

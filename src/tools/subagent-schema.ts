@@ -7,6 +7,7 @@ import { presetRequest } from "../plan/preset.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { MAX_TASKS } from "./delegate-schema.ts";
 import { askedModel, MODEL_ASKED, MODEL_FIELDS, MODEL_LEVEL, modelSchema } from "./model-parameter.ts";
+import { unknownFields } from "./unknown-fields.ts";
 
 const FORMS =
 	"Valid forms: {preset, task, model?, cwd?}, {agent, task, sessionId?, model?, cwd?} or {tasks: [one of these, …]}";
@@ -44,7 +45,7 @@ export interface SubagentCall {
 export function parseSubagent(parameters: SubagentParameters, parent: Parent): Result<SubagentCall> {
 	const { tasks, ...one } = parameters;
 	if (tasks === undefined) return asCall("single", [one], parent);
-	const unknown = unknownFields(one);
+	const unknown = unknownFields("subagent", one, ONE_FIELDS);
 	if (unknown !== undefined) return err(`${unknown}. ${FORMS}`);
 	const beside = Object.keys(one).flatMap((key) =>
 		key === MODEL_LEVEL ? [] : key === MODEL_ASKED ? ["model"] : [key],
@@ -66,14 +67,9 @@ function asCall(form: SubagentCall["form"], tasks: readonly OneTask[], parent: P
 	return ok({ form, requests });
 }
 
-function unknownFields(fields: object): string | undefined {
-	const unknown = Object.keys(fields).filter((key) => !ONE_FIELDS.includes(key));
-	return unknown.length > 0 ? `subagent does not take ${unknown.join(", ")}` : undefined;
-}
-
 function parseTask(fields: OneTask, parent: Parent): Result<RunRequest> {
 	const { preset, agent, task, sessionId, cwd } = fields;
-	const unknown = unknownFields(fields);
+	const unknown = unknownFields("subagent", fields, ONE_FIELDS);
 	if (unknown !== undefined) return err(unknown);
 	if (preset !== undefined && agent !== undefined) return err("subagent takes a preset or an agent, not both");
 	if (task === undefined || task.trim() === "") return err("subagent needs a task");
