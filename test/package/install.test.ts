@@ -80,6 +80,7 @@ describe("the package, installed with pi in an empty home", () => {
 		mkdirSync(join(root, "repositories", "someone"), { recursive: true });
 		makeRepository(source, join(root, "repositories", "someone", "pi-subagents"));
 		symlinkSync(join(ROOT, "node_modules"), join(source, "node_modules"));
+		symlinkSync("nowhere", join(source, "src", ".#usage.ts.lock")); // as an editor leaves it
 		const packed = execFileSync("npm", ["pack", "--json", "--pack-destination", root], {
 			cwd: source,
 			encoding: "utf8",
