@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Home } from "./home.ts";
 
@@ -58,9 +59,20 @@ interface Output {
 	ended: boolean;
 }
 
-const CLI = fileURLToPath(
-	new URL("../../node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js", import.meta.url),
-);
+/** Which of the installed packages is the pi that the tests run: `pi-latest` is the newest version, under an alias. */
+const PI_PACKAGE = process.env.PI_UNDER_TEST || "@earendil-works/pi-coding-agent";
+const PI_ROOT = new URL(`../../node_modules/${PI_PACKAGE}/`, import.meta.url);
+const CLI = fileURLToPath(new URL("dist/bundle/cli.js", PI_ROOT));
+
+/** The version of the pi that the tests run. */
+export const PI_VERSION = versionOf(PI_ROOT);
+/** Since pi 1.0 some of its own words differ, and it has MCP servers and codemode. */
+export const PI_IS_1 = !PI_VERSION.startsWith("0.");
+
+function versionOf(root: URL): string {
+	const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as { version: string };
+	return version;
+}
 
 /** The command line that starts the real pi on the Node that runs the tests. */
 export function piCommand(args: string[] = []): string[] {
