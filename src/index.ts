@@ -1,9 +1,11 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
+import { catalogOf, type Host, parentOf, piCommand, settingsOf, surroundingsOf, trustContextOf } from "./call/host.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
+import { createHeadStart } from "./head-start/head-start.ts";
 import { nameOf } from "./plan/model.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
 import { problemsNotice } from "./present/definition-text.ts";
@@ -26,8 +28,6 @@ import {
 } from "./session/rebuild.ts";
 import { pruneRuns } from "./session/retention.ts";
 import { loadSettings } from "./settings.ts";
-import { createHeadStart } from "./tools/head-start.ts";
-import { catalogOf, type Host, parentOf, piCommand, settingsOf, surroundingsOf, trustContextOf } from "./tools/host.ts";
 import { createRegistration } from "./tools/registration.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */

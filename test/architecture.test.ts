@@ -24,9 +24,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	present: ["domain"],
 	pane: ["domain", "run", "present"],
 	session: ["domain", "run", "records", "present", "settings.ts", "agent-directory.ts"],
-	tools: [
+	"head-start": [
+		...["domain", "plan", "run", "child/scripts.ts", "records", "settings.ts", "agent-directory.ts"],
+		...["call/host.ts", "tools/delegate-schema.ts", "tools/subagent-schema.ts"],
+	],
+	call: [
 		...["domain", "definitions", "plan", "run", "child/protocol.ts", "child/scripts.ts", "records", "present"],
-		...["session", "settings.ts", "agent-directory.ts"],
+		...["session", "head-start", "settings.ts", "agent-directory.ts"],
+	],
+	tools: [
+		...["domain", "definitions", "plan", "run", "present", "session", "call"],
+		...["settings.ts", "agent-directory.ts"],
 	],
 	commands: [
 		...["domain", "definitions", "plan", "run", "child/protocol.ts", "child/scripts.ts", "records", "present"],
@@ -35,7 +43,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	"settings.ts": ["domain", "definitions"],
 	"agent-directory.ts": [],
 	"index.ts": [
-		...["domain", "definitions", "plan", "run", "records", "present", "session", "tools", "commands"],
+		...["domain", "definitions", "plan", "run", "records", "present", "session"],
+		...["head-start", "call", "tools", "commands"],
 		...["settings.ts", "agent-directory.ts", "child/scripts.ts"],
 	],
 };
@@ -45,7 +54,7 @@ const MEASURES_TEXT = /^present\//;
 const KNOWS_PI = [
 	/^index\.ts$/,
 	/^agent-directory\.ts$/,
-	/^(tools|commands|session)\//,
+	/^(tools|call|commands|session)\//,
 	/^present\/.*-view\.ts$/,
 	/^definitions\//,
 	/^child\/extension\.ts$/,

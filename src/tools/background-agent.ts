@@ -1,5 +1,7 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type Static, Type } from "typebox";
+import { type Call, callOf, planRows, prepareRow } from "../call/call.ts";
+import type { Host } from "../call/host.ts";
 import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
@@ -9,8 +11,6 @@ import { countsText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderContent } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
-import { type Call, callOf, planRows, prepareRow } from "./call.ts";
-import type { Host } from "./host.ts";
 import { askedModel, MODEL_FIELDS, modelSchema, respellModels } from "./model-parameter.ts";
 import { unknownFields } from "./unknown-fields.ts";
 

@@ -1,5 +1,6 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
+import { type Host, settingsOf } from "../call/host.ts";
 import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
 import { countsText, runRow, runText, saidText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
@@ -7,7 +8,6 @@ import { shareLimit } from "../present/preset-text.ts";
 import { renderContent } from "../present/text-view.ts";
 import { readResult } from "../run/follow.ts";
 import { unknownRun } from "../session/background.ts";
-import { type Host, settingsOf } from "./host.ts";
 import { unknownFields } from "./unknown-fields.ts";
 
 const parameters = Type.Object({

@@ -1,13 +1,13 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
+import type { Host } from "../call/host.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
 import { summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { tellRun } from "../session/told-runs.ts";
-import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "./call.ts";
 import { type AskedTask, delegateParameters, parseTasks } from "./delegate-schema.ts";
-import type { Host } from "./host.ts";
 
 export function delegateTool(host: Host): ToolDefinition<typeof delegateParameters, CallDetails> {
 	return {

@@ -1,10 +1,10 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
+import { catalogOf, type Host } from "../call/host.ts";
 import { describeDiagnostic } from "../definitions/catalog.ts";
 import { callable, namesakes } from "../definitions/lookup.ts";
 import { definitionLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
 import { renderContent } from "../present/text-view.ts";
-import { catalogOf, type Host } from "./host.ts";
 
 const parameters = Type.Object({});
 

@@ -1,11 +1,11 @@
 import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
+import { type Host, settingsOf, usableModels } from "../call/host.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import { modelSetKey } from "../plan/model-parameter.ts";
 import type { Settings } from "../settings.ts";
 import { backgroundTool } from "./background-agent.ts";
 import { backgroundStatusTool } from "./background-status.ts";
-import { type Host, settingsOf, usableModels } from "./host.ts";
 import { subagentTool } from "./subagent.ts";
 
 /**

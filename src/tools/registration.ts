@@ -1,10 +1,10 @@
 import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
 import { agentDirectory } from "../agent-directory.ts";
+import { type Host, settingsOf, usableModels } from "../call/host.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import { personalFamilies, type Settings } from "../settings.ts";
 import { delegateTool } from "./delegate.ts";
-import { type Host, settingsOf, usableModels } from "./host.ts";
 import { listProfilesTool } from "./list-profiles.ts";
 import { createModelTools } from "./model-tools.ts";
 import { outputTool, sessionTool } from "./retrieval.ts";

@@ -1,5 +1,6 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
+import { type Host, settingsOf } from "../call/host.ts";
 import { recordOfBackground } from "../domain/background.ts";
 import { hasBegun, type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
 import { linesOf } from "../present/answer-lines.ts";
@@ -7,7 +8,6 @@ import { renderTitle } from "../present/call-view.ts";
 import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { tellRun } from "../session/told-runs.ts";
-import { type Host, settingsOf } from "./host.ts";
 
 const sessionId = Type.String();
 const lines = Type.Optional(Type.Integer({ minimum: 1 }));

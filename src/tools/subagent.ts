@@ -1,4 +1,6 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
+import type { Host } from "../call/host.ts";
 import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { AvailableModel } from "../plan/model.ts";
@@ -7,8 +9,6 @@ import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";
 import { renderSubagentCall } from "../present/call-view.ts";
 import { presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
 import { renderWindows } from "../present/windows-view.ts";
-import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "./call.ts";
-import type { Host } from "./host.ts";
 import { respellModels } from "./model-parameter.ts";
 import { parseSubagent, type SubagentParameters, subagentParameters } from "./subagent-schema.ts";
 

@@ -1,7 +1,9 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Host } from "../../src/call/host.ts";
 import { createLibrary } from "../../src/definitions/catalog.ts";
 import type { RunRecord } from "../../src/domain/record.ts";
 import type { Invocation } from "../../src/domain/spec.ts";
+import { createHeadStart } from "../../src/head-start/head-start.ts";
 import type { AvailableModel } from "../../src/plan/model.ts";
 import { createRegistry } from "../../src/records/registry.ts";
 import { createSessionStore } from "../../src/records/session-store.ts";
@@ -10,8 +12,6 @@ import { createBudget } from "../../src/session/budget.ts";
 import { createKeep } from "../../src/session/keep.ts";
 import { delegateTool } from "../../src/tools/delegate.ts";
 import type { DelegateParameters } from "../../src/tools/delegate-schema.ts";
-import { createHeadStart } from "../../src/tools/head-start.ts";
-import type { Host } from "../../src/tools/host.ts";
 import { FAKE_PI } from "./fake-steps.ts";
 import { createRecordedSession, type RecordedSession } from "./recorded-session.ts";
 

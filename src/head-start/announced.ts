@@ -2,8 +2,8 @@ import type { Parent } from "../plan/parent.ts";
 import { presetRequest } from "../plan/preset.ts";
 import type { RunRequest } from "../plan/run.ts";
 import type { Family } from "../settings.ts";
-import { parseTasks } from "./delegate-schema.ts";
-import { parseSubagent } from "./subagent-schema.ts";
+import { parseTasks } from "../tools/delegate-schema.ts";
+import { parseSubagent } from "../tools/subagent-schema.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

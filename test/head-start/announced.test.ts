@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { announcedRequests, familyOf } from "../../src/head-start/announced.ts";
 import type { Parent } from "../../src/plan/parent.ts";
-import { announcedRequests, familyOf } from "../../src/tools/announced.ts";
 
 const parent = { cwd: "/project", settings: { timeout: undefined } } as unknown as Parent;
 const announced = (tool: string, args: Record<string, unknown>) =>

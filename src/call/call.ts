@@ -9,6 +9,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { RunIds } from "../domain/spec.ts";
 import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
+import { launchKey, type ParkedRun, underIdsOf } from "../head-start/parked-run.ts";
 import { createRunId } from "../plan/ids.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
@@ -22,7 +23,6 @@ import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
 import { progressOf } from "../session/keep.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
-import { launchKey, type ParkedRun, underIdsOf } from "./parked-run.ts";
 import { createQueue } from "./queue.ts";
 import { createThrottle } from "./throttle.ts";
 

@@ -1,6 +1,6 @@
+import { canBeParked, parkRun } from "../head-start/parked-run.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { Row } from "./call.ts";
-import { canBeParked, parkRun } from "./parked-run.ts";
 
 /** The tasks of a call that wait for their turn. */
 export interface Queue {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createThrottle } from "../../src/tools/throttle.ts";
+import { createThrottle } from "../../src/call/throttle.ts";
 
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 

@@ -5,6 +5,7 @@ import { socketPathOf } from "../child/protocol.ts";
 import type { Catalog, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
 import type { Invocation } from "../domain/spec.ts";
+import type { HeadStart } from "../head-start/head-start.ts";
 import type { Surroundings } from "../plan/agent.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import type { Parent } from "../plan/parent.ts";
@@ -15,7 +16,6 @@ import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { Keep } from "../session/keep.ts";
 import { loadSettings, readSetting, type Settings } from "../settings.ts";
-import type { HeadStart } from "./head-start.ts";
 
 /** What a tool needs of the session it is called in, and of this process. */
 export interface Host {

@@ -1,9 +1,9 @@
 import type { ExtensionContext, MessageEndEvent, MessageUpdateEvent } from "@earendil-works/pi-coding-agent";
+import { type Host, parentOf, surroundingsOf } from "../call/host.ts";
 import { scriptPath } from "../child/scripts.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { announcedRequests, familyOf } from "./announced.ts";
-import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { canBeParked, launchKey, type ParkedRun, parkRun, underIdsOf } from "./parked-run.ts";
 
 /** A call that is written this fast needs no head start, and gets none. */
