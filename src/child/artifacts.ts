@@ -1,6 +1,6 @@
 import { constants, lstatSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { encodeOwn } from "../domain/decode.ts";
+import { encodeOwn, isPiece } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
 import { FILES } from "../domain/run-files.ts";
@@ -58,7 +58,7 @@ export function openArtifacts(directory: string): Artifacts {
 	};
 	return {
 		record: (line, kind) => (kind === "delta" ? collectDelta : collect)(line, LF),
-		own: (event) => (event.type === "delta" ? collectDelta : collect)(Buffer.from(encodeOwn(event))),
+		own: (event) => (isPiece(event) ? collectDelta : collect)(Buffer.from(encodeOwn(event))),
 		stdout: (text) => stdout.append(Buffer.from(text)),
 		stderr: (text) => stderr.append(Buffer.from(text)),
 		transcript: (text) => transcript.append(Buffer.from(text)),

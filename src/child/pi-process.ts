@@ -152,15 +152,38 @@ function createOutput(
 	listener: Listener,
 	stray: (stream: "stdout", text: string) => void,
 ) {
-	const pieces = secrets.length > 0 ? createStreamRedactor(secrets) : undefined;
-	const tellPiece = (text: string) => {
-		if (text === "") return;
-		artifacts.own({ type: "delta", text });
-		listener.onEvent({ type: "delta", text });
+	const pieces =
+		secrets.length > 0 ? { delta: createStreamRedactor(secrets), thinking: createStreamRedactor(secrets) } : undefined;
+	let last: RunEvent["type"] | undefined;
+	const stamp = ({ type }: RunEvent, kind: "delta" | "whole") => {
+		if (kind === "delta" && type === last) return;
+		last = type;
+		own({ type: "clock", at: Date.now() });
+	};
+	const own = (event: RunEvent) => {
+		artifacts.own(event);
+		listener.onEvent(event);
+	};
+	const tellPiece = (event: Extract<RunEvent, { type: "delta" | "thinking" }>) => {
+		if (event.text === "" && event.type === last) return;
+		stamp(event, "delta");
+		own(event);
+	};
+	const readPiece = (event: RunEvent | undefined) => {
+		if (event?.type === "calling") own(event);
+		if (event?.type === "delta" || event?.type === "thinking") {
+			tellPiece({ ...event, text: pieces?.[event.type].push(event.text) ?? "" });
+		}
+	};
+	const readRecord = (line: Buffer, kind: "delta" | "whole", event: RunEvent | undefined) => {
+		if (event) stamp(event, kind);
+		artifacts.record(line, kind);
+		if (event) readEvent(event);
 	};
 	const readEvent = (event: RunEvent) => {
 		if (event.type === "message") {
-			pieces?.end(); // the message has it all
+			pieces?.delta.end(); // the message has it all
+			pieces?.thinking.end();
 			for (const part of describeMessage(event.message)) artifacts.transcript(`${part}\n`);
 		}
 		listener.onEvent(event);
@@ -175,12 +198,13 @@ function createOutput(
 			const decoded = decode(line);
 			const event = decoded.kind === "event" ? decoded.event : undefined;
 			if (decoded.kind === "stray") readStray(decoded.text);
-			else if (!pieces || !isDelta(decoded)) {
-				artifacts.record(line, isDelta(decoded) ? "delta" : "whole");
-				if (event) readEvent(event);
-			} else if (event?.type === "delta") tellPiece(pieces.push(event.text));
+			else if (pieces && isDelta(decoded)) readPiece(event);
+			else readRecord(line, isDelta(decoded) ? "delta" : "whole", event);
 		},
-		end: () => tellPiece(pieces?.end() ?? ""),
+		end() {
+			const text = pieces?.delta.end() ?? "";
+			if (text !== "") own({ type: "delta", text });
+		},
 	};
 }
 

@@ -1,5 +1,6 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage, RunEvent } from "./event.ts";
+import { noUsage } from "./usage.ts";
 
 /** What one line of events.jsonl, or of pi's stdout, turned out to be. */
 export type Line =
@@ -10,19 +11,26 @@ export type Line =
 
 /** The records that we read, by the name that every line of pi's begins with; all others are not even parsed. */
 const READ = new Set([
-	...["message_end", "message_update", "tool_execution_start", "compaction_end"],
-	...["agent_start", "agent_settled"],
+	...["message_end", "message_update", "tool_execution_start", "tool_execution_end"],
+	...["compaction_start", "compaction_end", "auto_retry_start", "agent_start", "agent_settled"],
 ]);
 /** Our own events in events.jsonl. A child that prints such a line does not get it past the supervisor. */
 const OWN = "subagents";
 const HEAD = /^\{"type":"([a-zA-Z_]+)"/;
+/** The updates that say something new; the others repeat it as a whole. */
+const PIECES = ['_delta"', '"toolcall_start"', '"thinking_start"'] as const;
+/** The rest of the record is the tool's whole result, which the message after it has too. */
+const TOOL_END = /^\{"type":"tool_execution_end","toolCallId":"((?:[^"\\]|\\.)*)"/;
+const MAX_CALL_ID_BYTES = 1_024;
 
 /** A line of `pi --mode json`. Anything that is not one of pi's records is stray output. */
 export function decode(line: Buffer): Line {
 	const type = HEAD.exec(line.toString("latin1", 0, 64))?.[1];
 	if (type !== undefined && type !== OWN && !READ.has(type))
 		return { kind: "record", delta: type === "tool_execution_update" };
-	if (type === "message_update" && !line.includes('"text_delta"')) return { kind: "record", delta: true };
+	if (type === "message_update" && !PIECES.some((piece) => line.includes(piece)))
+		return { kind: "record", delta: true };
+	if (type === "tool_execution_end") return toolEnd(line);
 	const text = line.toString("utf8");
 	const record = parse(text);
 	if (!record || record.type === OWN) return { kind: "stray", text: text.trimEnd() };
@@ -44,26 +52,38 @@ export function decodeTrail(line: Buffer): RunEvent | undefined {
 export const encodeOwn = (event: RunEvent): string => `${JSON.stringify({ type: OWN, event })}\n`;
 const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
-const OWN_EVENTS = new Set<unknown>(["started", "delta", "stray", "stopping"]);
+const OWN_EVENTS = new Set<unknown>(["started", "delta", "thinking", "calling", "stray", "stopping", "clock"]);
 
 export function isDelta(line: Line): boolean {
-	return line.kind === "record" ? line.delta : line.kind === "event" && line.event.type === "delta";
+	return line.kind === "record" ? line.delta : line.kind === "event" && isPiece(line.event);
+}
+
+/** A piece of a message that is being written. */
+export const isPiece = ({ type }: RunEvent): boolean => type === "delta" || type === "thinking" || type === "calling";
+
+function toolEnd(line: Buffer): Line {
+	const id = TOOL_END.exec(line.toString("utf8", 0, MAX_CALL_ID_BYTES))?.[1];
+	if (id === undefined) return { kind: "record", delta: false };
+	return { kind: "event", event: { type: "tool-ended", callId: JSON.parse(`"${id}"`) as string } };
 }
 
 function eventOf(record: Record<string, unknown>): RunEvent | undefined {
 	switch (record.type) {
 		case "message_end":
 			return isChatMessage(record.message) ? { type: "message", message: record.message } : undefined;
-		case "message_update": {
-			const update = record.assistantMessageEvent as { type?: unknown; delta?: unknown } | undefined;
-			if (update?.type !== "text_delta" || typeof update.delta !== "string") return undefined;
-			return { type: "delta", text: update.delta };
+		case "message_update":
+			return pieceOf(fieldsOf(record.assistantMessageEvent));
+		case "tool_execution_start": {
+			const { toolCallId, toolName, args } = record;
+			return { type: "tool-started", callId: String(toolCallId), name: String(toolName), args };
 		}
-		case "tool_execution_start":
-			return { type: "tool-started", name: String(record.toolName), args: record.args };
+		case "auto_retry_start":
+			return retryOf(record);
+		case "compaction_start":
+			return { type: "compacting" };
 		case "compaction_end": {
 			const usage = (record.result as { usage?: Usage } | undefined)?.usage;
-			return typeof usage === "object" && usage !== null ? { type: "spent", usage } : undefined;
+			return { type: "spent", usage: typeof usage === "object" && usage !== null ? usage : noUsage };
 		}
 		case "agent_start":
 			return { type: "working" };
@@ -73,6 +93,27 @@ function eventOf(record: Record<string, unknown>): RunEvent | undefined {
 			return undefined;
 	}
 }
+
+function pieceOf({ type, delta, toolName }: Fields): RunEvent | undefined {
+	const text = typeof delta === "string" ? delta : "";
+	if (type === "text_delta") return { type: "delta", text };
+	if (type === "thinking_delta" || type === "thinking_start") return { type: "thinking", text };
+	if (type === "toolcall_delta") return { type: "calling", tool: undefined, chars: text.length };
+	if (type === "toolcall_start") return { type: "calling", tool: wordOf(toolName), chars: 0 };
+	return undefined;
+}
+
+const retryOf = ({ errorMessage, attempt, maxAttempts, delayMs }: Fields): RunEvent => ({
+	type: "retrying",
+	reason: wordOf(errorMessage) ?? "",
+	counted: { attempt: numberOf(attempt), of: numberOf(maxAttempts) },
+	delayMs: numberOf(delayMs),
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+const fieldsOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? { ...value } : {});
+const wordOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const numberOf = (value: unknown): number => (typeof value === "number" ? value : 0);
 
 function parse(line: string): Record<string, unknown> | undefined {
 	try {

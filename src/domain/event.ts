@@ -10,7 +10,22 @@ export type RunEvent =
 	| { readonly type: "message"; readonly message: ChatMessage }
 	/** A piece of the assistant text that is being written. */
 	| { readonly type: "delta"; readonly text: string }
-	| { readonly type: "tool-started"; readonly name: string; readonly args: unknown }
+	/** A piece of what the model thinks, where its provider shows that. */
+	| { readonly type: "thinking"; readonly text: string }
+	/** So many characters of a tool call's arguments; the tool is named when the call begins. */
+	| { readonly type: "calling"; readonly tool: string | undefined; readonly chars: number }
+	| { readonly type: "tool-started"; readonly callId: string; readonly name: string; readonly args: unknown }
+	| { readonly type: "tool-ended"; readonly callId: string }
+	/** A request failed, and pi sends it again after a pause. */
+	| {
+			readonly type: "retrying";
+			readonly reason: string;
+			readonly counted: { readonly attempt: number; readonly of: number };
+			readonly delayMs: number;
+	  }
+	| { readonly type: "compacting" }
+	/** When the next event came: pi's own records carry no time. */
+	| { readonly type: "clock"; readonly at: number }
 	/** Tokens spent outside of messages: a compaction. */
 	| { readonly type: "spent"; readonly usage: Usage }
 	/** Output that is not an event. */

@@ -1,4 +1,5 @@
 import type { AssistantMessage, StopReason, Usage } from "@earendil-works/pi-ai";
+import { type Activity, activityAfter } from "./activity.ts";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
 import { cut, cutFront, lastAssistant, lastTextIn } from "./messages.ts";
@@ -60,6 +61,12 @@ export interface RunState {
 	readonly entries: readonly Entry[];
 	/** The assistant text that is being written, or was when the run broke off; empty between messages. */
 	readonly partial: string;
+	/** What it does now; meaningless before it starts and after it has ended. */
+	readonly activity: Activity;
+	/** The time of the newest event that has one. */
+	readonly at: number;
+	/** Characters of the message that is being written: its text, its thoughts and its tool calls. */
+	readonly written: number;
 	readonly toolCalls: number;
 	readonly messageCount: number;
 	readonly usage: Usage;
@@ -78,6 +85,9 @@ export const initialState: RunState = {
 	phase: { kind: "queued" },
 	entries: [],
 	partial: "",
+	activity: { kind: "starting" },
+	at: 0,
+	written: 0,
 	toolCalls: 0,
 	messageCount: 0,
 	usage: noUsage,
@@ -94,13 +104,24 @@ function grown(partial: string, piece: string): string {
 
 export function reduce(state: RunState, event: RunEvent): RunState {
 	if (state.phase.kind === "done") return state;
+	const at = "at" in event ? event.at : state.at;
+	// Whatever a run does while it is being stopped, it is wrapping up.
+	const activity = state.stopCause ? state.activity : activityAfter(state.activity, event, at);
+	return fold(at === state.at && activity === state.activity ? state : { ...state, at, activity }, event);
+}
+
+function fold(state: RunState, event: RunEvent): RunState {
 	switch (event.type) {
 		case "started":
 			return begun(state, event.at);
 		case "message":
 			return withMessage(state, event.message);
 		case "delta":
-			return { ...state, partial: grown(state.partial, event.text) };
+			return { ...state, partial: grown(state.partial, event.text), written: state.written + event.text.length };
+		case "thinking":
+			return { ...state, written: state.written + event.text.length };
+		case "calling":
+			return { ...state, written: state.written + event.chars };
 		case "tool-started":
 			return { ...state, toolCalls: state.toolCalls + 1 };
 		case "spent":
@@ -115,6 +136,11 @@ export function reduce(state: RunState, event: RunEvent): RunState {
 			return { ...state, settled: state.stopCause === undefined };
 		case "ended":
 			return withResult(state, event.result);
+		case "tool-ended":
+		case "retrying":
+		case "compacting":
+		case "clock":
+			return state;
 		default:
 			return unreachable(event);
 	}
@@ -139,7 +165,7 @@ function withMessage(state: RunState, message: ChatMessage): RunState {
 	const usage = message.role === "user" ? undefined : message.usage;
 	return {
 		...withEntry(state, { kind: "message", message }),
-		partial: message.role === "assistant" ? "" : state.partial,
+		...(message.role === "assistant" && { partial: "", written: 0 }),
 		messageCount: state.messageCount + 1,
 		usage: addUsage(state.usage, usage),
 		// The first one counts, and none that a run writes while it is being stopped.

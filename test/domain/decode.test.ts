@@ -5,6 +5,7 @@ import { decode, decodeTrail, encodeOwn, isDelta } from "../../src/domain/decode
 import type { RunEvent } from "../../src/domain/event.ts";
 import { describeMessage, textOf } from "../../src/domain/messages.ts";
 import { initialState, reduce } from "../../src/domain/state.ts";
+import { noUsage } from "../../src/domain/usage.ts";
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { total: 0 } };
@@ -29,14 +30,30 @@ describe("decode", () => {
 			],
 			[
 				{ type: "tool_execution_start", toolCallId: "1", toolName: "ls", args: { path: "." } },
-				{ type: "tool-started", name: "ls", args: { path: "." } },
+				{ type: "tool-started", callId: "1", name: "ls", args: { path: "." } },
 			],
 			[
 				{ type: "compaction_end", result: { summary: "s", usage } },
 				{ type: "spent", usage },
 			],
-			[{ type: "compaction_end", aborted: true }, undefined],
-			[{ type: "compaction_end", result: null }, undefined],
+			[
+				{ type: "compaction_end", aborted: true },
+				{ type: "spent", usage: noUsage },
+			],
+			[
+				{ type: "compaction_end", result: null },
+				{ type: "spent", usage: noUsage },
+			],
+			[{ type: "compaction_start", reason: "threshold" }, { type: "compacting" }],
+			[
+				{ type: "tool_execution_end", toolCallId: 'a"/1', toolName: "ls", result: { content: [] }, isError: true },
+				{ type: "tool-ended", callId: 'a"/1' },
+			],
+			[
+				{ type: "auto_retry_start", attempt: 2, maxAttempts: 3, delayMs: 4_000, errorMessage: "529 Overloaded" },
+				{ type: "retrying", reason: "529 Overloaded", counted: { attempt: 2, of: 3 }, delayMs: 4_000 },
+			],
+			[{ type: "auto_retry_start" }, { type: "retrying", reason: "", counted: { attempt: 0, of: 0 }, delayMs: 0 }],
 			[{ type: "agent_start" }, { type: "working" }],
 			[{ type: "agent_settled" }, { type: "settled" }],
 			[{ type: "agent_end", messages: [answer], willRetry: false }, undefined],
@@ -58,14 +75,21 @@ describe("decode", () => {
 		}
 	});
 
-	test("pieces of text are events; all other pieces are records that may be left out", () => {
+	test("pieces of text, of thoughts and of tool calls are events; all other pieces are records that may be left out", () => {
 		const update = (event: unknown) => decode(bytes({ type: "message_update", assistantMessageEvent: event }));
 		assert.deepEqual(update({ type: "text_delta", delta: "hal" }), {
 			kind: "event",
 			event: { type: "delta", text: "hal" },
 		});
-		assert.deepEqual(update({ type: "thinking_delta", delta: "hm" }), { kind: "record", delta: true });
-		assert.deepEqual(update({ type: "toolcall_delta", delta: '"text_delta"' }), { kind: "record", delta: true });
+		const event = (told: RunEvent) => ({ kind: "event", event: told });
+		assert.deepEqual(update({ type: "thinking_delta", delta: "hm" }), event({ type: "thinking", text: "hm" }));
+		assert.deepEqual(update({ type: "thinking_start" }), event({ type: "thinking", text: "" }));
+		const named = update({ type: "toolcall_start", id: "1", toolName: "write" });
+		assert.deepEqual(named, event({ type: "calling", tool: "write", chars: 0 }));
+		const calling = update({ type: "toolcall_delta", delta: '"text_delta"' });
+		assert.deepEqual(calling, event({ type: "calling", tool: undefined, chars: 12 }));
+		assert.deepEqual(update({ type: "text_end", content: "hal" }), { kind: "record", delta: true });
+		for (const piece of [named, calling, update({ type: "thinking_start" })]) assert.ok(isDelta(piece));
 		assert.ok(isDelta(update({ type: "text_delta", delta: "hal" })));
 		assert.ok(isDelta(decode(bytes({ type: "tool_execution_update", partialResult: {} }))));
 		assert.ok(!isDelta(decode(bytes({ type: "message_end", message: { role: "user", content: "x" } }))));

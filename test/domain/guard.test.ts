@@ -6,7 +6,7 @@ import { canonical, createGuard, type Guard } from "../../src/domain/guard.ts";
 import type { Limits } from "../../src/domain/spec.ts";
 
 const limits: Limits = { timeoutMs: 0, idleGraceMs: 0, repeatedCalls: 5 };
-const call = (name: string, args: unknown = {}): RunEvent => ({ type: "tool-started", name, args });
+const call = (name: string, args: unknown = {}): RunEvent => ({ type: "tool-started", callId: "1", name, args });
 
 /** A guard, and the first thing that it asks for. */
 function watch(changes: Partial<Limits>): { guard: Guard; asked: Promise<StopCause>; causes: StopCause[] } {

@@ -70,6 +70,46 @@ describe("what a run leaves on disk", () => {
 		assert.deepEqual(JSON.parse(JSON.stringify(await readRun(run.directory))), JSON.parse(JSON.stringify(state)));
 	});
 
+	test("a reader that comes late sees since when a tool has been running", async () => {
+		const before = Date.now();
+		const run = yard.start([{ tool: "bash", args: { command: "sleep 9" }, unfinished: true }, { hang: true }]);
+		await run.until(({ activity }) => activity.kind === "tools");
+		const then = Date.now();
+		const late = await readRun(run.directory);
+		const [call] = late?.activity.kind === "tools" ? late.activity.calls : [];
+		assert.equal(call?.name, "bash");
+		assert.ok(call && call.since >= before && call.since <= then, JSON.stringify(call));
+		run.abort();
+		await run.done;
+	});
+
+	test("X28: with a key in the packet, thoughts are told without it, also when it comes in two pieces", async () => {
+		const key = "sk-secret-0123456789";
+		const update = (event: object) => ({
+			raw: JSON.stringify({ type: "message_update", assistantMessageEvent: event }),
+		});
+		const thought = `I use sk-secret-0123456789 for it ${"and think about it ".repeat(20)}`;
+		const prepared = yard.prepare([
+			update({ type: "thinking_start" }),
+			update({ type: "thinking_delta", delta: thought.slice(0, 12) }),
+			update({ type: "thinking_delta", delta: thought.slice(12) }),
+			update({ type: "toolcall_start", id: "1", toolName: "write" }),
+			{ hang: true },
+		]);
+		const run = startRun({ ...prepared, packet: { ...prepared.packet, apiKey: { provider: "mock", key } } });
+		const thinking = await run.until(({ activity }) => activity.kind === "thinking" && activity.thought !== "");
+		assert.match(JSON.stringify(thinking), /I use \[redacted\] for it and think/);
+		await run.until(({ activity }) => activity.kind === "writing" && activity.call === "write");
+		const own = file(prepared.directory, "events.jsonl")
+			.split("\n")
+			.filter((line) => line.startsWith('{"type":"subagents"'));
+		assert.ok(own.some((line) => line.includes("[redacted]")));
+		assert.doesNotMatch(own.join("\n"), /sk-sec|ret-0123/);
+		assert.doesNotMatch(file(prepared.directory, "events.jsonl"), /"type":"message_update"/);
+		run.abort();
+		await run.done;
+	});
+
 	test("X28, S13: a key that the child prints is nowhere on disk and in no event", async () => {
 		const key = 'sk-"secret"/0123456789';
 		const prepared = yard.prepare([
