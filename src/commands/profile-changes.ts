@@ -2,17 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { projectDirectories } from "../definitions/ancestors.ts";
-import {
-	type Catalog,
-	type Entry,
-	entriesIn,
-	IGNORED_FOR_TRUST,
-	originOf,
-	type RejectedEntry,
-} from "../definitions/catalog.ts";
+import { type Catalog, entriesIn, IGNORED_FOR_TRUST } from "../definitions/catalog.ts";
 import { whatIsWrong } from "../definitions/lookup.ts";
 import { parseDefinition } from "../definitions/parse.ts";
 import { type Place, placesOf, projectPlace, realPlace } from "../definitions/places.ts";
+import { type Entry, originOf, type RejectedEntry } from "../definitions/read-place.ts";
 import { realPath } from "../definitions/real-path.ts";
 import {
 	type Changes,

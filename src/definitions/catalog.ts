@@ -1,33 +1,10 @@
-import { realpathSync } from "node:fs";
-import { join } from "node:path";
-import type { AgentDefinition, DefinitionKind, Origin } from "../domain/definition.ts";
-import { isLiteralKey } from "../domain/key.ts";
-import type { Problem } from "./frontmatter.ts";
-import { type Parsed, parseDefinition } from "./parse.ts";
-import { markdownFiles, type Place, placesOf, realPlace } from "./places.ts";
-import { openDefinitionFile } from "./read-file.ts";
+import type { DefinitionKind } from "../domain/definition.ts";
+import { type Place, placesOf } from "./places.ts";
+import { createLoadWork, type Diagnostic, type Entry, originOf, type ParsedFiles, readPlace } from "./read-place.ts";
 import { type TrustContext, trustOf } from "./trust.ts";
-
-/** What a person should know about a file. */
-export interface Diagnostic extends Problem {
-	readonly path: string;
-}
 
 export const describeDiagnostic = ({ path, line, message }: Diagnostic): string =>
 	`${path}${line === undefined ? "" : `:${line}`}: ${message}`;
-
-/** A name that can be called, or that could be if its file were in order. */
-export type Entry =
-	| { readonly kind: "usable"; readonly name: string; readonly definition: AgentDefinition }
-	| RejectedEntry;
-
-export interface RejectedEntry {
-	readonly kind: "rejected";
-	readonly name: string;
-	readonly origin: Origin;
-	readonly problem: Problem;
-	readonly contradictory: boolean;
-}
 
 /** Everything that can be called from one directory. */
 export interface Catalog {
@@ -51,8 +28,6 @@ export interface CatalogContext {
 }
 
 const TTL_MS = 5_000;
-/** A directory full of files that take long to understand must not hold up a session. */
-const MAX_LOAD_MS = 5_000;
 
 /** Reads definitions and remembers them: a file that has not changed is parsed once. */
 export function createLibrary(now: () => number = () => performance.now()): Library {
@@ -71,16 +46,13 @@ export function createLibrary(now: () => number = () => performance.now()): Libr
 	};
 }
 
-/** By path and kind. */
-type ParsedFiles = Map<string, { readonly stamp: string; readonly parsed: Parsed }>;
-
 function loadCatalog({ agentDirectory, trust }: CatalogContext, files: ParsedFiles): Catalog {
-	const deadline = performance.now() + MAX_LOAD_MS;
+	const work = createLoadWork();
 	const diagnostics: Diagnostic[] = [];
 	const untrusted = new Set<string>();
 	const found = placesOf(trust.cwd, agentDirectory).map((place) => {
 		const verdict = place.scope === "global" ? "trusted" : trustOf(place.base, trust);
-		const read = readPlace(place, verdict === "unasked" ? "unasked" : "trusted", files, deadline);
+		const read = readPlace(place, verdict === "unasked" ? "unasked" : "trusted", files, work);
 		if (verdict !== "refused") {
 			diagnostics.push(...read.diagnostics);
 			return read.entries;
@@ -98,8 +70,6 @@ function loadCatalog({ agentDirectory, trust }: CatalogContext, files: ParsedFil
 	const kinds = { profile: ofKind("profile"), preset: ofKind("preset"), agent: ofKind("agent") };
 	return { kinds, ignored: untrusted, diagnostics };
 }
-
-export const originOf = (entry: Entry): Origin => (entry.kind === "usable" ? entry.definition.origin : entry.origin);
 
 const ignored = ({ directory }: Place, count: number): Diagnostic => ({
 	path: directory,
@@ -130,102 +100,4 @@ function shadowing(entry: Entry): Entry {
 
 /** What one place has now, whether it counts or not. */
 export const entriesIn = (place: Place): readonly Entry[] =>
-	readPlace(place, "trusted", new Map(), performance.now() + MAX_LOAD_MS).entries;
-
-interface PlaceContent {
-	readonly entries: readonly Entry[];
-	readonly diagnostics: readonly Diagnostic[];
-}
-
-function readPlace(place: Place, trust: Origin["trust"], files: ParsedFiles, deadline: number): PlaceContent {
-	const real = realPlace(place);
-	if (real === undefined) return { entries: [], diagnostics: [] };
-	if ("refusal" in real) {
-		return { entries: [], diagnostics: [{ path: place.directory, line: undefined, message: real.refusal }] };
-	}
-	const root = place.scope === "project" ? realpathSync.native(place.base) : undefined;
-	const named = new Map<string, Entry>();
-	const diagnostics: Diagnostic[] = [];
-	for (const file of markdownFiles(real.path)) {
-		const path = join(place.directory, file);
-		const origin: Origin = { kind: place.kind, scope: place.scope, path, base: place.base, trust, shadows: false };
-		const content = parseFile(join(real.path, file), root, place.kind, files, deadline);
-		const expected = content.parsed.kind === "other" && /^readme\.md$/i.test(file);
-		if (!expected) diagnostics.push(...content.problems.map((problem) => ({ ...problem, path })));
-		const entry = entryOf(content.parsed, origin);
-		if (entry === undefined) continue;
-		const first = named.get(entry.name);
-		if (first === undefined) named.set(entry.name, entry);
-		else
-			diagnostics.push({
-				path,
-				line: undefined,
-				message: `the name "${entry.name}" is taken by ${originOf(first).path}`,
-			});
-	}
-	return { entries: [...named.values()], diagnostics };
-}
-
-interface FileContent {
-	readonly parsed: Parsed;
-	readonly problems: readonly Problem[];
-}
-
-function parseFile(
-	path: string,
-	root: string | undefined,
-	kind: DefinitionKind,
-	files: ParsedFiles,
-	deadline: number,
-): FileContent {
-	const broken = (message: string): FileContent => {
-		const problem = { line: undefined, message };
-		// Most files of a prompts directory are none of ours.
-		return kind === "agent"
-			? { parsed: { kind: "other", problem: undefined }, problems: [] }
-			: { parsed: { kind: "broken", problem }, problems: [problem] };
-	};
-	const file = openDefinitionFile(path, root);
-	if (!file.ok) return broken(file.error);
-	const key = `${kind} ${path}`;
-	let parsed = files.get(key)?.stamp === file.value.stamp ? files.get(key)?.parsed : undefined;
-	if (parsed === undefined) {
-		if (performance.now() > deadline) return broken("was not read: the definitions before it took too long");
-		const text = file.value.read();
-		if (!text.ok) return broken(text.error);
-		parsed = parseDefinition(text.value, kind);
-		files.set(key, { stamp: file.value.stamp, parsed });
-	}
-	return { parsed, problems: problemsOf(parsed, file.value.mode) };
-}
-
-function problemsOf(parsed: Parsed, mode: number): readonly Problem[] {
-	switch (parsed.kind) {
-		case "rejected":
-			return parsed.problems;
-		case "broken":
-			return [parsed.problem];
-		case "other":
-			return parsed.problem === undefined ? [] : [parsed.problem];
-		case "definition": {
-			const { apiKey } = parsed.definition;
-			const open = apiKey !== undefined && isLiteralKey(apiKey) && (mode & 0o077) !== 0 && process.platform !== "win32";
-			return open ? [{ line: undefined, message: "holds an API key and can be read by others: chmod 600" }] : [];
-		}
-	}
-}
-
-/** The name is the one in the frontmatter: what a file is called takes no name from anybody. */
-function entryOf(parsed: Parsed, origin: Origin): Entry | undefined {
-	switch (parsed.kind) {
-		case "definition":
-			return { kind: "usable", name: parsed.definition.name, definition: { ...parsed.definition, origin } };
-		case "rejected": {
-			const [problem = { line: undefined, message: "cannot be used" }] = parsed.problems;
-			return { kind: "rejected", name: parsed.name, origin, problem, contradictory: parsed.contradictory };
-		}
-		case "broken":
-		case "other":
-			return undefined;
-	}
-}
+	readPlace(place, "trusted", new Map(), createLoadWork()).entries;

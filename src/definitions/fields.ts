@@ -71,8 +71,9 @@ export function createFieldReader({ fields, lineOf }: Frontmatter): FieldReader 
 		verbatim,
 		text,
 		list(field) {
-			const value = fields[field] ?? undefined;
+			const value = fields[field];
 			if (value === undefined) return undefined;
+			if (value === null) return []; // a field that says nothing is not one that is missing
 			if (typeof value === "string") return splitList(value);
 			if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value;
 			return complain(field, "must be a list of texts, or texts with commas between them");

@@ -1,6 +1,9 @@
 import { type AgentDefinition, DEFINITION_KINDS, type DefinitionKind } from "../domain/definition.ts";
+import { cut } from "../domain/messages.ts";
+import { nearestNames } from "../domain/nearest-names.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { type Catalog, describeDiagnostic, type Entry, IGNORED_FOR_TRUST, type RejectedEntry } from "./catalog.ts";
+import { type Catalog, describeDiagnostic, IGNORED_FOR_TRUST } from "./catalog.ts";
+import type { Entry, RejectedEntry } from "./read-place.ts";
 
 /** Each word looks in its own kind first. */
 const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
@@ -10,6 +13,9 @@ const ORDER: Readonly<Record<DefinitionKind, readonly DefinitionKind[]>> = {
 };
 
 const IGNORED = `. The project has one of this name, which is ${IGNORED_FOR_TRUST}`;
+
+/** Of a name that nobody knows, which may be a whole text. */
+export const MAX_ECHOED = 200;
 
 /** `contradictory`: the whole call is refused, not one task alone. */
 export interface LookupFailure {
@@ -27,9 +33,9 @@ export function findDefinition(
 		const available = callable(catalog, word).map((each) => each.name);
 		return err({
 			kind: "unknown",
-			message: `Unknown ${word}: "${name}". Available ${word}s: ${available.join(", ") || "(none)"}${
-				catalog.ignored.has(name) ? IGNORED : ""
-			}`,
+			message: `Unknown ${word}: "${cut(name, MAX_ECHOED)}". Available ${word}s: ${
+				nearestNames(name, available) || "(none)"
+			}${catalog.ignored.has(name) ? IGNORED : ""}`,
 		});
 	}
 	if (entry.kind === "usable") return ok(entry.definition);

@@ -85,14 +85,17 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 	if (tools.ok && skills.ok) {
 		return { kind: "definition", definition: { ...definition, tools: tools.value, skills: skills.value } };
 	}
-	const problems = [tools, skills].flatMap((each) => (each.ok ? [] : [locate(each.error, frontmatter)]));
-	return { kind: "rejected", name, problems, contradictory: true };
+	const contradictions = [tools, skills].flatMap((each) => (each.ok ? [] : [each.error]));
+	const problems = contradictions.map((each) => locate(each, frontmatter));
+	return { kind: "rejected", name, problems, contradictory: contradictions.some(({ excludes }) => excludes) };
 }
 
-/** Two fields that exclude each other. */
+/** What is wrong with fields that each have a value they can have. */
 interface Contradiction {
 	readonly field: Field;
 	readonly message: string;
+	/** Two fields exclude each other: no call with such a definition runs, not even its other tasks. */
+	readonly excludes: boolean;
 }
 
 const locate = ({ field, message }: Contradiction, { lineOf }: Frontmatter): Problem => ({
@@ -135,6 +138,7 @@ function readTools(reader: FieldReader, title: string): Result<ToolPolicy, Contr
 		return err({
 			field: deny.field,
 			message: `${title} has both "${allow.field}" (allowlist) and "${deny.field}" (blacklist) set. These are mutually exclusive — choose one or the other.`,
+			excludes: true,
 		});
 	}
 	const twice = otherAllow ?? otherDeny;
@@ -143,12 +147,14 @@ function readTools(reader: FieldReader, title: string): Result<ToolPolicy, Contr
 		return err({
 			field: twice.field,
 			message: `${title} has both "${first}" and "${twice.field}" set. Keep one of them.`,
+			excludes: false,
 		});
 	}
 	if (allow && allow.names.length === 0) {
 		return err({
 			field: allow.field,
 			message: `${title} has an empty "${allow.field}". Name tools, or set "noTools".`,
+			excludes: false,
 		});
 	}
 	if (allow) return ok({ kind: "allow", names: allow.names });
@@ -164,6 +170,7 @@ function readSkills(reader: FieldReader, title: string): Result<SkillPolicy, Con
 		err({
 			field,
 			message: `${title} has both "${field}" and "noSkills" set. These are mutually exclusive — --no-skills ${why}.`,
+			excludes: true,
 		});
 	if (none && suggested.length > 0) return excludes("suggestedSkills", "would override --skill flags");
 	if (none && loaded.length > 0) return excludes("loadSkills", "disables skill discovery");

@@ -1,7 +1,8 @@
-import { readdirSync, realpathSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DefinitionKind, Scope } from "../domain/definition.ts";
 import { isOwn, projectDirectories } from "./ancestors.ts";
+import { definitionFiles, isDirectory } from "./definition-files.ts";
 import { isInside } from "./read-file.ts";
 import { realPath } from "./real-path.ts";
 
@@ -38,8 +39,8 @@ export function placesOf(cwd: string, agentDirectory: string): Place[] {
 	return [
 		...nearest("profile", isDirectory),
 		global("profile"),
-		// A directory that only holds directories, as those of runs, is not one of presets.
-		...nearest("preset", (directory) => markdownFiles(directory).some((name) => !isDirectory(join(directory, name)))),
+		// A directory that only holds runs is not one of presets.
+		...nearest("preset", (directory) => definitionFiles(directory).files.length > 0),
 		global("preset"),
 		...nearest("agent", isDirectory),
 		...own.map((base): Place => ({ kind: "agent", scope: "project", directory: join(base, "prompts"), base })),
@@ -51,17 +52,6 @@ export function placesOf(cwd: string, agentDirectory: string): Place[] {
 export const projectPlace = (project: string, kind: DefinitionKind): string =>
 	join(project, ".pi", DIRECTORY_NAMES[kind]);
 
-/** Names of the files that may be definitions, sorted; none where there is no such directory. */
-export function markdownFiles(directory: string): string[] {
-	try {
-		return readdirSync(directory)
-			.filter((name) => name.endsWith(".md") && !name.startsWith("."))
-			.sort();
-	} catch {
-		return [];
-	}
-}
-
 /** The real path of a place, or why nothing is read there; undefined where there is nothing. */
 export function realPlace(place: Place): { readonly path: string } | { readonly refusal: string } | undefined {
 	try {
@@ -71,14 +61,5 @@ export function realPlace(place: Place): { readonly path: string } | { readonly 
 		return isOwn(path) ? { path } : { refusal: "belongs to another user" };
 	} catch {
 		return undefined;
-	}
-}
-
-/** A link that leads in a circle is none, nor is what may not be looked at. */
-function isDirectory(path: string): boolean {
-	try {
-		return statSync(path).isDirectory();
-	} catch {
-		return false;
 	}
 }

@@ -1,4 +1,5 @@
 import { isThinkingLevel, type ModelChoice, type ThinkingLevel } from "../domain/definition.ts";
+import { likeness } from "../domain/nearest-names.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { ModelRef } from "../domain/spec.ts";
 
@@ -143,13 +144,4 @@ function near(asked: string, models: readonly AvailableModel[]): string {
 	const scored = models.map((model) => ({ model, score: likeness(asked, nameOf(model)) }));
 	const best = scored.sort((a, b) => b.score - a.score).slice(0, MAX_NEAR);
 	return `Similar models: ${namesOf(best.map(({ model }) => model))}`;
-}
-
-/** The share of pairs of neighbouring characters that two names have in common. */
-function likeness(a: string, b: string): number {
-	const pairs = (text: string) =>
-		new Set(Array.from(text.toLowerCase()).map((char, at, all) => char + (all[at + 1] ?? "")));
-	const [left, right] = [pairs(a), pairs(b)];
-	const common = [...left].filter((pair) => right.has(pair)).length;
-	return (2 * common) / (left.size + right.size);
 }

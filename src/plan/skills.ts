@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { bodyOf } from "../definitions/frontmatter.ts";
 import type { SkillPolicy } from "../domain/definition.ts";
+import { nearestNames } from "../domain/nearest-names.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 
 /** A skill as the session has it. */
@@ -29,7 +30,9 @@ export async function planSkills(
 	const unknown = [...new Set([...policy.suggested, ...policy.loaded])].filter((name) => !paths.has(name));
 	if (unknown.length > 0) {
 		const names = unknown.map((name) => `"${name}"`).join(", ");
-		return err(`Unknown skills: ${names}. Available skills: ${[...paths.keys()].join(", ") || "(none)"}`);
+		return err(
+			`Unknown skills: ${names}. Available skills: ${nearestNames(unknown[0] ?? "", [...paths.keys()]) || "(none)"}`,
+		);
 	}
 	const loaded: string[] = [];
 	for (const name of policy.loaded) {

@@ -121,3 +121,42 @@ export function problemsNotice(problems: readonly string[]): string | undefined 
 /** What is wrong, below a list. */
 export const problemsList = (problems: readonly string[]): string =>
 	["Problems:", ...problems.map((problem) => `- ${sanitizeLine(problem)}`)].join("\n");
+
+/** UTF-8; what a model is told at once. */
+const MAX_LIST_BYTES = 8_000;
+const MAX_PROBLEM_BYTES = 2_000;
+const MAX_LINE_CHARS = 700;
+
+/** Definitions and problems for a model: whole lines, at most 8 kB, with the number of those that are left out. */
+export function boundedList(lines: readonly string[], problems: readonly string[]): { text: string; shown: number } {
+	const told = fitting(problems, MAX_PROBLEM_BYTES);
+	const wrong =
+		problems.length === 0
+			? []
+			: [problemsList([...told, ...more(problems.length - told.length, "/profile list has them")])];
+	const listed = fitting(lines, MAX_LIST_BYTES - MAX_NOTE_BYTES - wrong.reduce((sum, text) => sum + bytesOf(text), 0));
+	const text = [
+		lines.length === 0
+			? NO_DEFINITIONS
+			: [...listed, ...more(lines.length - listed.length, "ask with a part of the name as name")].join("\n"),
+		...wrong,
+	].join("\n\n");
+	return { text, shown: listed.length };
+}
+
+const MAX_NOTE_BYTES = 200;
+const bytesOf = (text: string) => Buffer.byteLength(text);
+const more = (count: number, how: string) => (count === 0 ? [] : [`… ${count} more: ${how}`]);
+
+/** As many whole lines as fit; one that is too long by itself is cut visibly. */
+function fitting(lines: readonly string[], limit: number): string[] {
+	let left = limit;
+	const shown: string[] = [];
+	for (const line of lines) {
+		const short = line.length > MAX_LINE_CHARS ? `${cut(line, MAX_LINE_CHARS)}…` : line;
+		left -= bytesOf(short) + 3;
+		if (left < 0) break;
+		shown.push(short);
+	}
+	return shown;
+}

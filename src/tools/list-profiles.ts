@@ -2,11 +2,14 @@ import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { catalogOf, type Host } from "../call/host.ts";
 import { describeDiagnostic } from "../definitions/catalog.ts";
-import { callable, namesakes } from "../definitions/lookup.ts";
-import { definitionLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
+import { callable, MAX_ECHOED, namesakes } from "../definitions/lookup.ts";
+import { cut } from "../domain/messages.ts";
+import { nearestNames } from "../domain/nearest-names.ts";
+import { boundedList, definitionLine } from "../present/definition-text.ts";
+import { sanitizeLine } from "../present/sanitize.ts";
 import { renderContent } from "../present/text-view.ts";
 
-const parameters = Type.Object({});
+const parameters = Type.Object({ name: Type.Optional(Type.String()) });
 
 type ListDetails =
 	| { readonly count: 0 }
@@ -18,18 +21,29 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 		label: "Sub-agent profiles",
 		description: "Names for profile, preset and agent.",
 		parameters,
-		async execute(_callId, _parameters, _signal, _onUpdate, context) {
+		async execute(_callId, { name = "" }, _signal, _onUpdate, context) {
 			const catalog = catalogOf(host, context);
-			const definitions = callable(catalog, "profile");
-			const lines = definitions.map((each) => [each.name, definitionLine(each, namesakes(catalog, each))] as const);
-			const problems = catalog.diagnostics.map(describeDiagnostic);
-			const text = [
-				lines.length === 0 ? NO_DEFINITIONS : lines.map(([, line]) => line).join("\n"),
-				...(problems.length === 0 ? [] : [problemsList(problems)]),
-			].join("\n\n");
+			const asked = name.trim().toLowerCase();
+			const lines = callable(catalog, "profile").map((each) => {
+				return [each.name, definitionLine(each, namesakes(catalog, each))] as const;
+			});
+			const wanted = lines.filter(([each]) => each.toLowerCase().includes(asked));
+			if (wanted.length === 0 && lines.length > 0) {
+				const names = nearestNames(
+					asked,
+					lines.map(([each]) => each),
+				);
+				const text = `No name has "${cut(sanitizeLine(name), MAX_ECHOED)}" in it. Names: ${names}`;
+				return { content: [{ type: "text", text }], details: { count: 0 } };
+			}
+			const { text, shown } = boundedList(
+				wanted.map(([, line]) => line),
+				catalog.diagnostics.map(describeDiagnostic),
+			);
 			return {
 				content: [{ type: "text", text }],
-				details: lines.length === 0 ? { count: 0 } : { count: lines.length, profiles: Object.fromEntries(lines) },
+				details:
+					shown === 0 ? { count: 0 } : { count: wanted.length, profiles: Object.fromEntries(wanted.slice(0, shown)) },
 			};
 		},
 		renderResult: (result, _options, theme) => renderContent(result, 0, true, theme),

@@ -130,7 +130,7 @@ describe("X3: where definitions are found", () => {
 		assert.deepEqual(callable(yard.load(), "profile"), []);
 	});
 
-	test("B24 B23 B22: other files, sub-directories and other directories hold no definitions, and none is bundled", () => {
+	test("B24 B23 B22: other files, directories of runs and other directories hold no definitions, and none is bundled", () => {
 		assert.deepEqual(callable(yard.load(), "profile"), []);
 		yard.wait(5_000);
 		yard.write("agent/subagents/README.txt", markdown("a"));
@@ -143,7 +143,6 @@ describe("X3: where definitions are found", () => {
 		const catalog = yard.load();
 		assert.deepEqual(callable(catalog, "profile"), []);
 		assert.deepEqual(problems(catalog), [
-			"~/agent/subagents/dir.md: is not a file",
 			'~/agent/subagents/notes.md: has no frontmatter, so it is no definition: begin it with lines such as "---", "name: scout" and "---"',
 		]);
 	});

@@ -186,7 +186,7 @@ describe("a definition, by what its child really got", () => {
 		assert.match(line("noskill"), /^✗ noskill: error — Unknown skills: "gamma"\. Available skills: .*alpha/);
 		assert.match(
 			line("nobody"),
-			/^✗ nobody: error — Unknown profile: "nobody"\. Available profiles: bare, brief, full, /,
+			/^✗ nobody: error — Unknown profile: "nobody"\. Available profiles: (?:\w+, ){3}bare, brief, full, /,
 		);
 		assert.equal(of("pilot").headers["x-initiator"], "agent");
 		assert.equal(of("full").headers["x-initiator"], undefined);
@@ -269,6 +269,22 @@ describe("a definition, by what its child really got", () => {
 		assert.ok(requestOf(childRequests, "lore").system.includes("The lore of delta."));
 	});
 
+	test("a definition that cannot be used fails its own task, and the others run", async () => {
+		profile("hollow", ["tools: []"]);
+		const { result } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: {
+				tasks: [
+					{ name: "fine", prompt: "fine" },
+					{ name: "hollow", prompt: "hollow", profile: "hollow" },
+				],
+			},
+			child: () => text("answered"),
+		});
+		assert.match(lineOf(result, "fine"), /^✓ fine: completed/);
+		assert.match(lineOf(result, "hollow"), /^✗ hollow: error — The profile "hollow" cannot be used: .* empty "tools"/);
+	});
+
 	test("A30 A105 X12: the list shows what there is and what is wrong, and a contradiction refuses the whole call", async () => {
 		profile("torn", ["suggestedSkills: alpha", "noSkills: true"]);
 		profile("broken", ["description: Use when: x"]);
@@ -308,6 +324,6 @@ describe("a definition, by what its child really got", () => {
 			'Profile "torn" has both "suggestedSkills" and "noSkills" set. These are mutually exclusive — --no-skills would override --skill flags.',
 		);
 		assert.deepEqual(childRequests, []);
-		assert.match(stderr, /^pi-subagents: Agent definitions: .*broken\.md:3: .* \(and 1 more: see \/profile list\)\n$/);
+		assert.match(stderr, /^pi-subagents: Agent definitions: .*broken\.md:3: .* \(and 2 more: see \/profile list\)\n$/);
 	});
 });

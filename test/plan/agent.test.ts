@@ -174,7 +174,7 @@ describe("what a definition comes to", () => {
 	test("A36: unknown skills are named, with what there is; one that cannot be read is told", async () => {
 		assert.equal(
 			await refused(definition(["suggestedSkills: bad", "loadSkills: worse"])),
-			'Unknown skills: "bad", "worse". Available skills: web, odd, gone',
+			'Unknown skills: "bad", "worse". Available skills: odd, web, gone',
 		);
 		assert.match(await refused(definition(["loadSkills: gone"])), /^The skill "gone" could not be read: /);
 	});
