@@ -12,9 +12,9 @@ import { problemsNotice } from "./present/definition-text.ts";
 import { sanitize } from "./present/sanitize.ts";
 import { COMPLETION_MESSAGE } from "./records/background-entries.ts";
 import { createRegistry } from "./records/registry.ts";
-import { runsDirectories } from "./records/run-directory.ts";
 import { createSessionStore } from "./records/session-store.ts";
 import { endOrphans } from "./run/orphans.ts";
+import { pruneProjects } from "./run-directory/retain.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep.ts";
@@ -26,7 +26,6 @@ import {
 	rebuildStore,
 	startedRuns,
 } from "./session/rebuild.ts";
-import { pruneRuns } from "./session/retention.ts";
 import { loadSettings } from "./settings.ts";
 import { createRegistration } from "./tools/registration.ts";
 
@@ -163,14 +162,14 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 	const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
 	if (notice !== undefined) host.warn(notice);
 	for (const { runId, directory } of interruptedRuns(host.store)) await endOrphans(runId, directory);
-	const { runRetentionDays, maxRuns } = settingsOf(host, context);
+	const { runRetentionDays, maxRuns, runsIn } = settingsOf(host, context);
 	const rules = {
 		maxAgeMs: runRetentionDays * 24 * 60 * 60 * 1_000,
 		maxRuns,
 		named: namedRuns(context.sessionManager.getEntries()),
 		now: Date.now(),
 	};
-	for (const runs of runsDirectories(context.cwd, agentDirectory())) await pruneRuns(runs, rules);
+	await pruneProjects({ cwd: context.cwd, agentDirectory: agentDirectory(), runsIn }, rules);
 }
 
 /** Between two sessions there is nobody to tell. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { projectDirectories } from "./definitions/ancestors.ts";
-import { type Trust, type TrustContext, trustOf } from "./definitions/trust.ts";
+import { type TrustContext, trustOf } from "./definitions/trust.ts";
 
 /** The `subagents` key of pi's settings files, with nothing left to interpret. */
 export interface Settings {
@@ -24,6 +24,8 @@ export interface Settings {
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
+	/** Where runs are kept: in the agent directory, or inside of the project. */
+	readonly runsIn: "home" | "project";
 }
 export type Family = "delegate" | "subagent" | "background";
 
@@ -38,11 +40,20 @@ interface Field<T> {
 	readonly key: string;
 	readonly fallback: T;
 	parse(value: unknown): T | undefined;
-	/** Too far-reaching for a project that nobody has decided to trust. */
-	readonly privileged?: true;
-	/** What a project cannot undo where the person has chosen it. */
-	readonly strict?: T;
+	readonly setBy: SetBy<T>;
 }
+
+/** What a project may do to the person's own value. */
+type SetBy<T> =
+	/** Replace it. */
+	| { readonly kind: "any" }
+	/** Only make it stricter. */
+	| { readonly kind: "tighten"; isLooser(asked: T, current: T): boolean }
+	/** Nothing: it is about the person's own machine. */
+	| { readonly kind: "person" };
+
+const ANY = { kind: "any" } as const;
+const PERSON = { kind: "person" } as const;
 
 export const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
 
@@ -51,22 +62,26 @@ const clamped = (key: string, fallback: number, min: number, max: number): Field
 	fallback,
 	parse: (value) =>
 		typeof value === "number" && Number.isFinite(value) ? Math.min(max, Math.max(min, Math.floor(value))) : undefined,
+	setBy: ANY,
 });
 /** Who asks for more than there can be is told what is used instead. */
 const ranged = (key: string, fallback: number, min: number, max: number): Field<number> => ({
 	key,
 	fallback,
 	parse: (value) => (typeof value === "number" && value >= min && value <= max ? Math.floor(value) : undefined),
+	setBy: ANY,
 });
 const flag = (key: string, fallback: boolean): Field<boolean> => ({
 	key,
 	fallback,
 	parse: (value) => (typeof value === "boolean" ? value : undefined),
+	setBy: ANY,
 });
 const choice = <T extends string>(key: string, options: readonly [T, ...T[]]): Field<T> => ({
 	key,
 	fallback: options[0],
 	parse: (value) => options.find((option) => option === value),
+	setBy: ANY,
 });
 
 const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
@@ -82,8 +97,9 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 			if (!Array.isArray(value) || !value.every((each) => FAMILIES.includes(each as Family))) return undefined;
 			return FAMILIES.filter((family) => value.includes(family));
 		},
+		setBy: ANY,
 	},
-	runner: { ...choice("runner", ["process", "tmux"]), privileged: true },
+	runner: { ...choice("runner", ["process", "tmux"]), setBy: PERSON },
 	keepPanes: flag("keepPanes", false),
 	maxConcurrency: ranged("maxConcurrency", 4, 1, 16),
 	maxBackground: ranged("maxBackground", 16, 1, 1_000),
@@ -92,13 +108,22 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 		key: "timeout",
 		fallback: undefined,
 		parse: (value) => (typeof value === "number" && value >= 1 && value <= 86_400 ? value : undefined),
+		// None at all is the loosest.
+		setBy: {
+			kind: "tighten",
+			isLooser: (asked, current) => current !== undefined && (asked ?? Number.POSITIVE_INFINITY) > current,
+		},
 	},
 	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
-	isolation: { ...choice("isolation", ["none", "pid-namespace"]), strict: "pid-namespace" },
+	isolation: {
+		...choice("isolation", ["none", "pid-namespace"]),
+		setBy: { kind: "tighten", isLooser: (asked, current) => asked === "none" && current !== "none" },
+	},
 	outputLimit: ranged("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),
 	maxRuns: ranged("maxRuns", 200, 0, 1_000_000),
+	runsIn: { ...choice("runsIn", ["home", "project"]), setBy: PERSON },
 };
 
 /** The person's settings, then the nearest project's, key by key. A value that is none falls back to the default. */
@@ -106,14 +131,14 @@ export function loadSettings(agentDirectory: string, trust: TrustContext): Loade
 	const warnings: string[] = [];
 	const read = (path: string) => readSubagentsKey(path, (problem) => warnings.push(problem));
 	const personPath = join(agentDirectory, "settings.json");
-	const sources: Source[] = [{ path: personPath, values: read(personPath), trust: "trusted" }];
+	const sources: Source[] = [{ path: personPath, values: read(personPath), of: "person" }];
 	const project = nearestSettings(trust.cwd);
 	if (project !== undefined && project !== personPath) {
 		const values = read(project);
 		const verdict = trustOf(dirname(dirname(project)), trust);
 		if (Object.keys(values).length > 0 && verdict === "refused") {
 			warnings.push(`${project}: "subagents" is ignored, because this project is not trusted`);
-		} else sources.push({ path: project, values, trust: verdict });
+		} else sources.push({ path: project, values, of: "project" });
 	}
 	const entries = Object.entries(FIELDS).map(([name, field]) => [
 		name,
@@ -125,24 +150,26 @@ export function loadSettings(agentDirectory: string, trust: TrustContext): Loade
 interface Source {
 	readonly path: string;
 	readonly values: Readonly<Record<string, unknown>>;
-	readonly trust: Trust;
+	readonly of: "person" | "project";
 }
 
 function resolveField(field: Field<unknown>, sources: readonly Source[], warn: (problem: string) => void): unknown {
-	return sources.reduce((current, source) => {
-		const value = source.values[field.key];
+	return sources.reduce((current, { path, values, of }) => {
+		const value = values[field.key];
 		if (value === undefined) return current;
-		if (field.privileged && source.trust !== "trusted") {
-			warn(`${source.path}: subagents.${field.key} is ignored until the project is trusted`);
+		const setting = `${path}: subagents.${field.key}`;
+		const { setBy } = field;
+		if (of === "project" && setBy.kind === "person") {
+			warn(`${setting} is ignored: only your own settings can set it`);
 			return current;
 		}
 		const parsed = field.parse(value);
-		if (field.strict !== undefined && current === field.strict && parsed !== field.strict) {
-			warn(`${source.path}: subagents.${field.key} cannot be loosened by a project; ${describe(current)} is used`);
+		if (of === "project" && setBy.kind === "tighten" && setBy.isLooser(parsed ?? field.fallback, current)) {
+			warn(`${setting} cannot be loosened by a project; ${describe(current)} is used`);
 			return current;
 		}
 		if (parsed !== undefined) return parsed;
-		warn(`${source.path}: subagents.${field.key} has a value that it cannot have; ${describe(field.fallback)} is used`);
+		warn(`${setting} has a value that it cannot have; ${describe(field.fallback)} is used`);
 		return field.fallback;
 	}, field.fallback);
 }

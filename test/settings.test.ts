@@ -25,6 +25,7 @@ const DEFAULTS = {
 	outputLimit: 51_200,
 	runRetentionDays: 14,
 	maxRuns: 200,
+	runsIn: "home",
 };
 
 describe("settings", () => {
@@ -201,6 +202,34 @@ describe("settings", () => {
 			load().warnings.join("\n"),
 			/^.*subagents\.isolation has a value that it cannot have; "none" is used$/,
 		);
+	});
+
+	test("a project can shorten the person's time limit but not lengthen it [X39]", () => {
+		write(ofProject(), { subagents: { timeout: 600 } });
+		assert.deepEqual(load(), { settings: { ...DEFAULTS, timeout: 600 }, warnings: [] });
+		for (const [ofPerson, asked, used, warned] of [
+			[900, 600, 600, 0],
+			[300, 600, 300, 1],
+			[300, "long", 300, 1],
+		] as const) {
+			write(person(), { subagents: { timeout: ofPerson } });
+			write(ofProject(), { subagents: { timeout: asked } });
+			const { settings, warnings } = load({ flag: "approve" });
+			assert.deepEqual([settings.timeout, warnings.length], [used, warned], `${ofPerson} and ${asked}`);
+		}
+	});
+
+	test("settings that are the person's alone are ignored in a project, trusted or not, with a warning [X39]", () => {
+		write(ofProject(), { subagents: { runner: "tmux", runsIn: "project" } });
+		const { settings, warnings } = load({ flag: "approve" });
+		assert.deepEqual(settings, DEFAULTS);
+		assert.deepEqual(
+			warnings.map((each) => each.replace(ofProject(), "")),
+			["runner", "runsIn"].map((key) => `: subagents.${key} is ignored: only your own settings can set it`),
+		);
+		write(ofProject(), {});
+		write(person(), { subagents: { runner: "tmux", runsIn: "project" } });
+		assert.deepEqual(load(), { settings: { ...DEFAULTS, runner: "tmux", runsIn: "project" }, warnings: [] });
 	});
 
 	test("X12, X19: the nearest ancestor's settings count, by the trust in that directory", () => {

@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import type { AgentToolResult, AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import pLimit from "p-limit";
-import { agentDirectory } from "../agent-directory.ts";
 import { scriptPath } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
 import type { RunRecord } from "../domain/record.ts";
@@ -17,10 +16,10 @@ import { audienceOf } from "../present/audience.ts";
 import { paneTitle } from "../present/pane-text.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
-import { createRunDirectory } from "../records/run-directory.ts";
 import { execute, type PreparedRun } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
+import { createRunDirectory } from "../run-directory/create.ts";
 import { progressOf } from "../session/keep.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { createQueue } from "./queue.ts";
@@ -195,9 +194,9 @@ export async function prepareRow(
 const refused = (runId: string, failure: Failure): RunState =>
 	reduce(initialState, { type: "ended", result: resultWithout(runId, initialState, failure, Date.now()) });
 
-/** Makes the run's directory; where it is not in the project, the person is told once. */
+/** Makes the run's directory. If it is not where the settings say, the person is told once. */
 function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Parent): Result<PreparedRun> {
-	const made = createRunDirectory(spec, parent.cwd, agentDirectory(), files);
+	const made = createRunDirectory(spec, parent.runPlaces, files);
 	if (!made.ok) return made;
 	const { path: directory, spec: placed, warning } = made.value;
 	if (warning !== undefined) host.warn(warning);

@@ -54,6 +54,7 @@ export function piCommand(argv: readonly string[], execPath: string): Invocation
 export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: ExtensionContext): Parent {
 	const { cwd, model } = context;
 	const trust = trustContextOf(context);
+	const settings = settingsOf(host, context, trust);
 	return {
 		cwd,
 		pi: host.command,
@@ -61,7 +62,8 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 		dialect: model?.api,
 		trust: trustOf(cwd, trust),
 		socketOf: socketPathOf,
-		settings: settingsOf(host, context, trust),
+		settings,
+		runPlaces: { cwd, agentDirectory: agentDirectory(), runsIn: settings.runsIn },
 	};
 }
 

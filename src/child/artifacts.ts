@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { encodeOwn, isPiece } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
-import { FILES } from "../domain/run-files.ts";
 import type { RunResult } from "../domain/state.ts";
+import { createPrivate } from "../files/private.ts";
+import { keepReserve } from "../files/write-once.ts";
+import { FILES } from "../run-directory/names.ts";
 import { writeResult } from "./result-file.ts";
-import { createPrivate, keepReserve } from "./write-once.ts";
 
 /**
  * The files of one run. Appends are best effort: a full disk costs a log line, never the run or its result.

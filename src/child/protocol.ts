@@ -1,9 +1,10 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { StopCause } from "../domain/event.ts";
 import type { Packet } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
+import { isPrivate } from "../files/private.ts";
 
 /** In the environment of every child and of all that it starts: how the processes of a run are found again. */
 export const RUN_MARKER = "PI_SUBAGENTS_RUN_ID";
@@ -59,13 +60,6 @@ export function isSocketOf(runId: string, path: string): boolean {
 	if (process.platform === "win32") return path === socketPathOf(runId);
 	const directory = dirname(path);
 	return basename(path) === runId && basename(directory) === `pi-subagents-${userInfo().uid}` && isPrivate(directory);
-}
-
-/** Whether a directory is this user's alone; one that is not there is nobody's. */
-export function isPrivate(directory: string): boolean {
-	const stat = lstatSync(directory, { throwIfNoEntry: false });
-	if (!stat || process.platform === "win32") return true;
-	return stat.isDirectory() && stat.uid === userInfo().uid && (stat.mode & 0o077) === 0;
 }
 
 /** Makes the socket's directory, or refuses one that somebody else could have prepared. Throws with the reason. */

@@ -1,7 +1,7 @@
 import { cut } from "../domain/messages.ts";
-import { FILES } from "../domain/run-files.ts";
 import type { RunResult } from "../domain/state.ts";
-import { freeReserve, writeOnce } from "./write-once.ts";
+import { freeReserve, writeOnce } from "../files/write-once.ts";
+import { FILES } from "../run-directory/names.ts";
 
 /** Of an answer for which there is hardly any room. */
 const SHORT_CHARS = 8_000;

@@ -5,15 +5,14 @@ import {
 	readdirSync,
 	readFileSync,
 	renameSync,
-	statSync,
 	unlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { connect } from "node:net";
-import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
+import { isForeign } from "../files/private.ts";
 import { createLookout } from "./run-processes.ts";
 
 export interface SessionLock {
@@ -87,12 +86,6 @@ function keepPrivate(path: string): void {
 export function makePrivate(directory: string): void {
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
 	if (!isForeign(directory)) chmodSync(directory, 0o700);
-}
-
-/** What others wrote is not gone on with. Where all of a home has one owner, as in some containers, that one is us too. */
-function isForeign(path: string): boolean {
-	const owner = statSync(path, { throwIfNoEntry: false })?.uid;
-	return owner !== undefined && owner !== process.getuid?.() && owner !== statSync(homedir()).uid;
 }
 
 /** The run that goes first instead of this one, if there is any. */

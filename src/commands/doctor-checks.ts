@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { isPrivate, socketPathOf } from "../child/protocol.ts";
+import { socketPathOf } from "../child/protocol.ts";
 import { scriptPath } from "../child/scripts.ts";
 import { type Catalog, describeDiagnostic, HOW_TO_TRUST } from "../definitions/catalog.ts";
 import { callable } from "../definitions/lookup.ts";
@@ -9,9 +9,10 @@ import { placesOf } from "../definitions/places.ts";
 import type { Trust } from "../definitions/trust.ts";
 import { DEFINITION_KINDS } from "../domain/definition.ts";
 import { messageOf } from "../domain/result.ts";
+import { isPrivate } from "../files/private.ts";
 import type { Finding } from "../present/doctor-text.ts";
-import { runsDirectories } from "../records/run-directory.ts";
 import { tmuxMissing } from "../run/tmux-pane.ts";
+import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/places.ts";
 import { FAMILIES, type Family, type LoadedSettings, type Settings } from "../settings.ts";
 
 const MIN_NODE = [22, 19] as const;
@@ -88,9 +89,7 @@ export function checkTrust(trust: Trust, cwd: string, agentDirectory: string): F
 		const lines = [`Its definitions and settings are left out (${HOW_TO_TRUST}).`];
 		return { level: "note", title: "Trust: this project is not trusted", lines };
 	}
-	const lines = [
-		`Its definitions count, but not their extensions, extraArgs and apiKey, and not its runner (${HOW_TO_TRUST}).`,
-	];
+	const lines = [`Its definitions count, but not their extensions, extraArgs and apiKey (${HOW_TO_TRUST}).`];
 	return { level: "fine", title: "Trust: nobody has decided about this project", lines };
 }
 
@@ -128,19 +127,21 @@ export async function checkTmux({ runner }: Settings, environment: NodeJS.Proces
 	return { level: "problem", title: "tmux", lines: [missing] };
 }
 
-export function checkDirectories(cwd: string, agentDirectory: string): Finding {
-	const [inProject = "", inAgent = ""] = runsDirectories(cwd, agentDirectory);
+export function checkDirectories({ cwd, agentDirectory, runsIn }: RunPlaces): Finding {
+	const home = homeRunsOf({ cwd, agentDirectory });
+	const inProject = projectRunsOf(cwd);
 	const project = whyNotWritable(inProject);
-	const agent = whyNotWritable(inAgent);
+	const agent = whyNotWritable(home);
+	const [first, second, instead] = runsIn === "home" ? [agent, project, inProject] : [project, agent, home];
 	const sessions = whyNotWritable(join(homedir(), ".pi", "subagent-sessions"));
 	const sockets = whyNoSockets(dirname(socketPathOf("run")));
 	const problems = [
-		...(agent === undefined ? [] : [`Definitions cannot be saved, nor runs kept: ${agent}`]),
-		...(project === undefined || agent === undefined ? [] : [`Runs cannot be kept: ${project}`]),
+		...(agent === undefined ? [] : [`Definitions cannot be saved: ${agent}`]),
+		...(first === undefined || second === undefined ? [] : [`Runs cannot be kept: ${first}; ${second}`]),
 		...(sessions === undefined ? [] : [`Agents cannot remember their sessions: ${sessions}`]),
 		...(sockets === undefined ? [] : [`No run can be started: ${sockets}`]),
 	];
-	const notes = project === undefined || agent !== undefined ? [] : [`Runs are kept in ${inAgent}: ${project}`];
+	const notes = first === undefined || second !== undefined ? [] : [`Runs are kept in ${instead}: ${first}`];
 	const level = problems.length > 0 ? "problem" : notes.length > 0 ? "note" : "fine";
 	const title = level === "fine" ? "Directories: can be written" : "Directories";
 	return { level, title, lines: [...problems, ...notes] };

@@ -37,7 +37,11 @@ export async function doctor(context: ExtensionCommandContext, host: DoctorHost)
 		checkTrust(host.trust, context.cwd, host.agentDirectory),
 		checkSettings(host.loaded, host.activeTools, host.models),
 		await checkTmux(host.loaded.settings, process.env),
-		checkDirectories(context.cwd, host.agentDirectory),
+		checkDirectories({
+			cwd: context.cwd,
+			agentDirectory: host.agentDirectory,
+			runsIn: host.loaded.settings.runsIn,
+		}),
 		checkLeftovers(leftovers, host.loaded.settings.leftovers),
 	];
 	const worst = findings.some(({ level }) => level === "problem") ? "warning" : "info";

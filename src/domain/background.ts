@@ -1,6 +1,6 @@
 import type { Usage } from "@earendil-works/pi-ai";
+import { FILES } from "../run-directory/names.ts";
 import type { RunRecord } from "./record.ts";
-import { FILES } from "./run-files.ts";
 import type { Outcome } from "./state.ts";
 
 /** A run that goes on without its caller, as the session that started it knows it. */

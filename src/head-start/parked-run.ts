@@ -1,12 +1,11 @@
 import { rmSync } from "node:fs";
-import { agentDirectory } from "../agent-directory.ts";
 import { ok, type Result } from "../domain/result.ts";
 import { type RunIds, type RunSpec, renamed } from "../domain/spec.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
-import { createRunDirectory, writeMeta } from "../records/run-directory.ts";
 import type { PreparedRun } from "../run/execute.ts";
 import { type Launched, type Launcher, launchProcess } from "../run/launch-process.ts";
+import { createRunDirectory, writeMeta } from "../run-directory/create.ts";
 
 const ANSWER_MS = 1_000;
 /** Nobody waits longer for one that is not needed. */
@@ -29,11 +28,14 @@ export interface ParkedRun {
 }
 
 /** Undefined where there is no room for it. It stays out of sight: what goes wrong here is told when a run needs it. */
-export function parkRun(planned: PlannedRun, parent: Pick<Parent, "cwd" | "model" | "dialect">): ParkedRun | undefined {
+export function parkRun(
+	planned: PlannedRun,
+	parent: Pick<Parent, "runPlaces" | "model" | "dialect">,
+): ParkedRun | undefined {
 	const { runId, sessionId } = planned.spec;
 	// While it is parked it ends with its parent, whatever it is for.
 	const foreground: RunSpec = { ...planned.spec, lifetime: "foreground" };
-	const made = createRunDirectory(foreground, parent.cwd, agentDirectory(), planned.files, "parked");
+	const made = createRunDirectory(foreground, parent.runPlaces, planned.files, "parked");
 	if (!made.ok || made.value.warning !== undefined) {
 		if (made.ok) rmSync(made.value.path, { recursive: true, force: true });
 		return undefined;

@@ -1,5 +1,6 @@
 import type { Trust } from "../definitions/trust.ts";
 import type { Invocation, ModelRef, Packet, RunFile, RunSpec } from "../domain/spec.ts";
+import type { RunPlaces } from "../run-directory/places.ts";
 import type { Settings } from "../settings.ts";
 
 /** What planning needs to know of the session that asks: a value, so that planning is a function of its arguments. */
@@ -15,6 +16,7 @@ export interface Parent {
 	/** Where the control socket of a run will be. */
 	socketOf(runId: string): string;
 	readonly settings: Settings;
+	readonly runPlaces: RunPlaces;
 }
 
 /** A run to be started: the spec, the files it speaks of, and what is told to the child alone. */

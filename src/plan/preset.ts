@@ -1,5 +1,5 @@
-import { FILES } from "../domain/run-files.ts";
 import { inRunDirectory, type RunSpec } from "../domain/spec.ts";
+import { FILES } from "../run-directory/names.ts";
 import { createRunId } from "./ids.ts";
 import type { RunRequest } from "./run.ts";
 

@@ -1,6 +1,6 @@
 import type { AgentDefinition } from "../domain/definition.ts";
-import { FILES } from "../domain/run-files.ts";
 import { inRunDirectory, type RunFile } from "../domain/spec.ts";
+import { FILES } from "../run-directory/names.ts";
 
 export interface PromptPlan {
 	readonly args: readonly string[];

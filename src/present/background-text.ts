@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { BackgroundCounts, BackgroundEnd, BackgroundRun } from "../domain/background.ts";
 import { backgroundStatusOf } from "../domain/background.ts";
 import { cut } from "../domain/messages.ts";
-import { FILES } from "../domain/run-files.ts";
+import { FILES } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";

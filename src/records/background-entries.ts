@@ -1,8 +1,8 @@
 import { basename, isAbsolute } from "node:path";
 import type { BackgroundEnd, BackgroundRun } from "../domain/background.ts";
-import { cut } from "../domain/messages.ts";
-import { isRunId } from "../domain/run-files.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
+import { isRunId } from "../run-directory/names.ts";
+import { shortened } from "./session-entries.ts";
 
 /** Written when a background run starts. */
 export const RUN_ENTRY = "pi-subagents:bg-run";
@@ -17,14 +17,14 @@ const MAX_TASK_CHARS = 8_000;
 const MAX_TEXT_CHARS = 16_000;
 
 export function encodeRun({ progress: _progress, ...run }: BackgroundRun): Record<string, unknown> {
-	return { ...run, task: cut(run.task, MAX_TASK_CHARS), status: "running" };
+	return { ...run, task: shortened(run.task, MAX_TASK_CHARS), status: "running" };
 }
 
 export function encodeUpdate(
 	runId: string,
 	{ kind: _kind, billing: _billing, ...end }: BackgroundEnd,
 ): Record<string, unknown> {
-	return { runId, ...end, text: cut(end.text, MAX_TEXT_CHARS) };
+	return { runId, ...end, text: shortened(end.text, MAX_TEXT_CHARS) };
 }
 
 export const encodeBilled = (runId: string): Record<string, unknown> => ({ runId });

@@ -26,8 +26,8 @@ export function encodeRecord(record: RunRecord): Record<string, unknown> {
 	};
 }
 
-/** Whoever reads it must not take the beginning for the whole. */
-function shortened(text: string, max: number): string {
+/** Says what is missing: a reader must not take the beginning for the whole. */
+export function shortened(text: string, max: number): string {
 	const kept = cut(text, max);
 	return kept === text ? text : `${kept}\n[${text.length - kept.length} more characters were not kept in the session]`;
 }

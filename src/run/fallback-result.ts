@@ -1,6 +1,6 @@
-import { isPrivate } from "../child/protocol.ts";
 import { writeResult } from "../child/result-file.ts";
 import type { RunResult } from "../domain/state.ts";
+import { isPrivate } from "../files/private.ts";
 import { readResult } from "./follow.ts";
 
 /**

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { decodeTrail } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter } from "../domain/lines.ts";
-import { FILES } from "../domain/run-files.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { initialState, type RunResult, type RunState, reduce } from "../domain/state.ts";
+import { FILES } from "../run-directory/names.ts";
 import type { ControlClient } from "./control-client.ts";
 
 const READ_BYTES = 1024 * 1024;

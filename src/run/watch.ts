@@ -1,11 +1,11 @@
-import { lstatSync } from "node:fs";
-import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isSocketOf, ORPHAN_GRACE_MS, socketPathOf } from "../child/protocol.ts";
 import { kill, stopOrphans } from "../child/stop-ladder.ts";
 import type { RunEvent } from "../domain/event.ts";
-import { FILES } from "../domain/run-files.ts";
 import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import { isTrusted } from "../files/private.ts";
+import { FILES } from "../run-directory/names.ts";
+import { isRunPath } from "../run-directory/places.ts";
 import { type ControlClient, connectControl, provesAbsence } from "./control-client.ts";
 import { leaveResult } from "./fallback-result.ts";
 import { follow, openTrail, readRun } from "./follow.ts";
@@ -104,25 +104,9 @@ export const isOurs = (run: StartedRun): boolean =>
 
 /** Whether the paths of a run are such as we give to runs, be it in another home. */
 export function isPlaced({ runId, directory, socket }: StartedRun): boolean {
-	const runs = dirname(directory);
-	if (basename(directory) !== runId || basename(runs) !== "runs" || basename(dirname(runs)) !== "subagents")
-		return false;
+	if (!isRunPath(directory, runId)) return false;
 	if (process.platform === "win32") return socket === socketPathOf(runId);
 	return basename(socket) === runId && /^pi-subagents-\d+$/.test(basename(dirname(socket)));
-}
-
-/**
- * Whether what is in a directory can be this user's work alone. That others may read it (a copy, a `chmod -R`) changes
- * nothing about that. One that is not there is nobody's.
- */
-export function isTrusted(directory: string): boolean {
-	try {
-		const stat = lstatSync(directory, { throwIfNoEntry: false });
-		if (!stat || process.platform === "win32") return true;
-		return stat.isDirectory() && stat.uid === userInfo().uid && (stat.mode & 0o022) === 0;
-	} catch {
-		return false; // a directory above it is closed to us
-	}
 }
 
 /** For a supervisor that no longer answers. To be called only while its connection is open: then its pid is its own. */

@@ -2,6 +2,7 @@ import type { Usage } from "@earendil-works/pi-ai";
 import type { BackgroundRun } from "../domain/background.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
+import { isTrusted } from "../files/private.ts";
 import { footerText } from "../present/background-text.ts";
 import {
 	BILLED_ENTRY,
@@ -13,7 +14,7 @@ import {
 } from "../records/background-entries.ts";
 import type { Registry } from "../records/registry.ts";
 import { type ControlClient, connectControl } from "../run/control-client.ts";
-import { isPlaced, isTrusted, killSupervisor } from "../run/watch.ts";
+import { isPlaced, killSupervisor } from "../run/watch.ts";
 import { createAttendance } from "./attendance.ts";
 import { attempt, createCompletion, type SessionPort } from "./completion.ts";
 

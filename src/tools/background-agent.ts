@@ -11,6 +11,7 @@ import { countsText } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderContent } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
+import { shownDirectory } from "../run-directory/places.ts";
 import { askedModel, MODEL_FIELDS, modelSchema, respellModels } from "./model-parameter.ts";
 import { unknownFields } from "./unknown-fields.ts";
 
@@ -53,10 +54,11 @@ export function backgroundTool(
 			try {
 				const run = await launch(parameters, call);
 				if (!run.ok) throw new Error(run.error);
+				const shown = { ...run.value, directory: shownDirectory(run.value.directory, context.cwd) };
 				const counts = host.registry.counts();
 				return {
-					content: [{ type: "text", text: startedText(run.value, counts) }],
-					details: { run: withArtifacts(run.value), counts },
+					content: [{ type: "text", text: startedText(shown, counts) }],
+					details: { run: withArtifacts(shown), counts },
 				};
 			} finally {
 				place.value();

@@ -7,6 +7,7 @@ import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
 import { renderContent } from "../present/text-view.ts";
 import { readResult } from "../run/follow.ts";
+import { shownDirectory } from "../run-directory/places.ts";
 import { unknownRun } from "../session/background.ts";
 import { unknownFields } from "./unknown-fields.ts";
 
@@ -36,12 +37,14 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 			const { registry, background } = host;
 			const runs = selected(host, runId, includeCompleted ?? false);
 			const { outputLimit, maxLinesPerWindow } = settingsOf(host, context);
-			const blocks = await describe(runs, outputLimit, runId === undefined ? runRow : runText);
+			const shown = runs.map((run) => ({ ...run, directory: shownDirectory(run.directory, context.cwd) }));
+			const texts = await answersOf(runs);
+			const blocks = describe(shown, texts, outputLimit, runId === undefined ? runRow : runText);
 			const counts = registry.counts();
 			const usage = background.bill();
 			return {
 				content: [{ type: "text", text: [`Background agents: ${countsText(counts)}`, ...blocks].join("\n\n") }],
-				details: { counts, runs: runs.map(withArtifacts), maxLines: maxLinesPerWindow },
+				details: { counts, runs: shown.map(withArtifacts), maxLines: maxLinesPerWindow },
 				...(usage && { usage }),
 			};
 		},
@@ -61,21 +64,23 @@ function selected({ registry }: Host, runId: string | undefined, includeComplete
 	return [run];
 }
 
-/**
- * The text is all that the model sees: a run that has ended tells its answer, whole from its directory while that is there,
- * and all together no more than the limit.
- */
-async function describe(
-	runs: readonly BackgroundRun[],
-	limit: number,
-	rowOf: (run: BackgroundRun, now: number) => string,
-): Promise<string[]> {
-	const whole = await Promise.all(
+/** What runs that have ended said, whole from their directories while those are there. */
+async function answersOf(runs: readonly BackgroundRun[]): Promise<(string | undefined)[]> {
+	return await Promise.all(
 		runs.map(async ({ progress, directory, distrusted }) => {
 			const result = progress.kind === "ended" && !distrusted ? await readResult(directory) : undefined;
 			return result?.outcome.kind === "completed" ? result.outcome.text : result?.text;
 		}),
 	);
+}
+
+/** The text is all that the model sees: a run that has ended tells its answer, all together no more than the limit. */
+function describe(
+	runs: readonly BackgroundRun[],
+	whole: readonly (string | undefined)[],
+	limit: number,
+	rowOf: (run: BackgroundRun, now: number) => string,
+): string[] {
 	const lengths = runs.map(({ progress }, at) => (progress.kind === "ended" ? (whole[at] ?? progress.text).length : 0));
 	const limits = shareLimit(lengths, limit);
 	return runs.map((run, at) => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { openArtifacts } from "../../src/child/artifacts.ts";
-import { writeOnce } from "../../src/child/write-once.ts";
+import { writeOnce } from "../../src/files/write-once.ts";
 
 const MIB = 1024 * 1024;
 

@@ -91,7 +91,7 @@ describe("/subagents doctor over RPC", () => {
 		changeSettings({
 			defaultProvider: undefined,
 			defaultModel: undefined,
-			subagents: { runner: "tmux", maxConcurrency: "many", families: ["delegate"] },
+			subagents: { runner: "tmux", maxConcurrency: "many", families: ["delegate"], runsIn: "project" },
 		});
 		writeFileSync(join(home.agentDir, "models.json"), '{"providers":{}}');
 		home.write(".pi/subagents", "a file where a directory should be");
@@ -110,7 +110,7 @@ describe("/subagents doctor over RPC", () => {
 			/✗ Definitions: 0 profiles, 0 presets, 0 agents .*bad\.md:3: thinkingLevel must be one of off, .*plain\.md: has no frontmatter/,
 			/✗ Settings .*settings\.json: subagents\.maxConcurrency has a value that it cannot have; 4 is used Switched off by subagents\.families: subagent, background Left out of this session, by --tools or by another extension: delegate_to_subagents ✗/,
 			/✗ tmux subagents\.runner is "tmux", but tmux was not found on PATH\. Install tmux, or set/,
-			/✗ Directories No run can be started: .*pi-subagents-\d+ must be a directory of yours with mode 0700: .*chmod 700 Runs are kept in .*agent\/subagents\/runs: .*\.pi\/subagents is not a directory/,
+			/✗ Directories No run can be started: .*pi-subagents-\d+ must be a directory of yours with mode 0700: .*chmod 700 Runs are kept in .*agent\/subagents\/runs\/project-[0-9a-f]{8}: .*\.pi\/subagents is not a directory/,
 		]) {
 			assert.match(flat, expected);
 		}

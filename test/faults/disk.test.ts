@@ -21,7 +21,7 @@ import { fileURLToPath } from "node:url";
 import { openArtifacts } from "../../src/child/artifacts.ts";
 import { messagesOf } from "../../src/domain/state.ts";
 import { readRun } from "../../src/run/follow.ts";
-import { pruneRuns } from "../../src/session/retention.ts";
+import { pruneRuns } from "../../src/run-directory/retain.ts";
 import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
 import { processesWithEnv } from "../rig/processes.ts";
 

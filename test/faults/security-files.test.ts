@@ -109,7 +109,7 @@ describe("what a run writes, and where", () => {
 		await waitNoneWithEnv("HOME", home.root);
 		const uid = process.getuid?.();
 		const allowed = new RegExp(
-			`^(agent/.*|session\\.jsonl|project/\\.pi(/subagents(/runs(/.*)?)?)?|tmp/pi-subagents-${uid})$`,
+			`^(agent/.*|session\\.jsonl|project/\\.pi(/subagents(/runs(/.*)?|/\\.gitignore)?)?|tmp/pi-subagents-${uid})$`,
 		);
 		const added = files().filter((name) => !before.has(name));
 		assert.ok(added.some((name) => name.endsWith("result.json")));

@@ -42,6 +42,17 @@ describe("the entries of background runs", () => {
 		assert.deepEqual(runs, [{ ...run, progress: { ...end, billing: "billed" } }]);
 	});
 
+	test("an answer that is cut in the session says how much of it is missing", () => {
+		const text = "x".repeat(20_000);
+		const entries = [
+			{ type: "custom", customType: RUN_ENTRY, data: encodeRun(backgroundRun()) },
+			{ type: "custom", customType: UPDATE_ENTRY, data: encodeUpdate(backgroundRun().runId, backgroundEnd({ text })) },
+		];
+		const [run] = readBackground(JSON.parse(JSON.stringify(entries))).runs;
+		assert.ok(run?.progress.kind === "ended");
+		assert.equal(run.progress.text, `${"x".repeat(16_000)}\n[4000 more characters were not kept in the session]`);
+	});
+
 	test("entries are bounded, and cut no character in half", () => {
 		const long = "😀".repeat(20_000);
 		const entry = { ...encodeRun({ ...run, task: long }), ...encodeUpdate(run.runId, { ...end, text: long }) };

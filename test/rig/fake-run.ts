@@ -5,9 +5,9 @@ import { socketPathOf } from "../../src/child/protocol.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import type { RunResult, RunState } from "../../src/domain/state.ts";
 import { createRunId, createSessionId } from "../../src/plan/ids.ts";
-import { createRunDirectory } from "../../src/records/run-directory.ts";
 import { execute, type PreparedRun } from "../../src/run/execute.ts";
 import type { Launcher } from "../../src/run/launch-process.ts";
+import { createRunDirectory } from "../../src/run-directory/create.ts";
 import { FAKE_PI, type FakeStep, promptOf } from "./fake-steps.ts";
 
 /** A place of their own for runs of the fake pi: a project, and a TMPDIR that holds their sockets. */
@@ -43,7 +43,7 @@ export function createYard(): Yard {
 	process.env.TMPDIR = temporary;
 	const prepare: Yard["prepare"] = (prompt, changes = {}) => {
 		const spec = { ...specFor(project), ...changes };
-		const directory = createRunDirectory(spec, project, root);
+		const directory = createRunDirectory(spec, { cwd: project, agentDirectory: root, runsIn: "project" });
 		if (!directory.ok) throw new Error(directory.error);
 		const text = typeof prompt === "string" ? prompt : promptOf(...prompt);
 		return {

@@ -44,7 +44,8 @@ function park(changes: Partial<RunSpec> = {}): Parking {
 		tools: { kind: "has", names: [] },
 		contract: spec.contract,
 	});
-	const parent = { cwd: yard.project, dialect: "openai-completions" } as Parent;
+	const runPlaces = { cwd: yard.project, agentDirectory: yard.temporary, runsIn: "project" };
+	const parent = { cwd: yard.project, dialect: "openai-completions", runPlaces } as Parent;
 	const parked = parkRun({ spec, files: [{ name: "extra.md", text: "x" }], packet: packetOf("") }, parent);
 	assert.ok(parked);
 	const directory = join(yard.project, ".pi/subagents/runs", spec.runId);

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { paneTitle } from "../../src/present/pane-text.ts";
-import { createRunDirectory } from "../../src/records/run-directory.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
 import { launchProcess } from "../../src/run/launch-process.ts";
 import { createPanes, type PaneOptions } from "../../src/run/launch-tmux.ts";
+import { createRunDirectory } from "../../src/run-directory/create.ts";
 import { createYard, endOf, type FakeRun, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isStopped, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
@@ -248,7 +248,11 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		] as const;
 		for (const [label, title] of labels) {
 			const prepared = yard.prepare(WAITING, { label, cwd: project });
-			const made = createRunDirectory(prepared.spec, project, yard.temporary);
+			const made = createRunDirectory(prepared.spec, {
+				cwd: project,
+				agentDirectory: yard.temporary,
+				runsIn: "project",
+			});
 			assert.ok(made.ok);
 			const run = await start(tmux.environment, { ...prepared, directory: made.value.path });
 			const [pane] = await tmux.others(1);

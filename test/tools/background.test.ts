@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { subagentsCommand } from "../../src/commands/subagents.ts";
@@ -52,7 +52,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			{ preset, presetSource, tools, systemPrompt, systemPromptPath },
 			{
 				...{ preset: "scout", presetSource: "project", tools: null, systemPrompt: "You look around." },
-				systemPromptPath: run.artifacts.systemPrompt,
+				systemPromptPath: realpathSync(run.artifacts.systemPrompt),
 			},
 			"B39",
 		);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { homeRunsOf } from "../../src/run-directory/places.ts";
 import { createDelegateYard, type DelegateYard, linesOf, runIdsIn, task } from "../rig/delegate-yard.ts";
 import { promptOf } from "../rig/fake-steps.ts";
 
@@ -206,12 +207,14 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.deepEqual(linesOf(call).slice(1), ["✓ file: completed (session)", "✓ good: completed (session)"]);
 	});
 
-	test("X7: where the project cannot be written the trail is kept under the agent directory, with one warning", async () => {
+	test("if the agent directory cannot be written, runs are kept in the project, with one warning [X7]", async () => {
 		const host = session();
-		writeFileSync(join(host.context.cwd, ".pi", "subagents"), "in the way");
+		const runs = homeRunsOf({ cwd: host.context.cwd, agentDirectory: process.env.PI_CODING_AGENT_DIR ?? "" });
+		mkdirSync(dirname(runs), { recursive: true });
+		writeFileSync(runs, "in the way");
 		const call = await host.delegate({ tasks: [task("a", { say: "x" }), task("b", { say: "x" })] });
 		assert.deepEqual(linesOf(call), ["✓ a: completed (session)", "✓ b: completed (session)"]);
 		assert.equal(new Set(host.warnings).size, 1);
-		assert.match(host.warnings[0] ?? "", /^Sub-agent runs are kept in .*agent\/subagents\/runs: /);
+		assert.match(host.warnings[0] ?? "", /^Sub-agent runs are kept in .*\.pi\/subagents\/runs: /);
 	});
 });

@@ -1,23 +1,7 @@
-import {
-	closeSync,
-	constants,
-	fchmodSync,
-	fsyncSync,
-	linkSync,
-	openSync,
-	renameSync,
-	unlinkSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, linkSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../domain/result.ts";
-
-/** Exclusive creation never follows a link that was put there before; the mode holds under any umask. */
-export function createPrivate(path: string, flags: number): number {
-	const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | flags, 0o600);
-	fchmodSync(fd, 0o600);
-	return fd;
-}
+import { createPrivate } from "./private.ts";
 
 /**
  * A reader sees all of the file or none, after a crash too, and the first writer wins: `link` refuses a name that is taken.
@@ -43,7 +27,7 @@ function publish(temporary: string, path: string): void {
 	} catch (error) {
 		if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
 			throw error;
-		closeSync(createPrivate(`${path}.claim`, 0));
+		closeSync(createPrivate(`${path}.claim`));
 		renameSync(temporary, path);
 	}
 }
@@ -64,7 +48,7 @@ export function keepReserve(directory: string): void {
 export const freeReserve = (directory: string): void => remove(join(directory, RESERVE_FILE));
 
 function writeWhole(path: string, data: Buffer, finish: (fd: number) => void): void {
-	const fd = createPrivate(path, 0);
+	const fd = createPrivate(path);
 	try {
 		for (let done = 0; done < data.length; ) done += writeSync(fd, data, done);
 		finish(fd);

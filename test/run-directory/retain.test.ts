@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ensureSocketDirectory, socketPathOf } from "../../src/child/protocol.ts";
-import { pruneRuns } from "../../src/session/retention.ts";
+import { homeRunsOf } from "../../src/run-directory/places.ts";
+import { pruneProjects, pruneRuns } from "../../src/run-directory/retain.ts";
 
 const NOW = Date.UTC(2026, 5, 30);
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -70,4 +80,34 @@ test("what is not a run directory is left alone, and a link is not followed", as
 	assert.equal(await pruneRuns(runs, RULES), 0);
 	assert.deepEqual(readdirSync(join(elsewhere, victim)).sort(), ["events.jsonl", "result.json"]);
 	assert.equal(await pruneRuns(join(runs, "no such directory"), RULES), 0);
+});
+
+test("each start also removes old runs of one other project, another one each time, and a project without runs [X30]", async (t) => {
+	const agentDirectory = runsDirectory(t);
+	const cwd = runsDirectory(t);
+	const home = join(agentDirectory, "subagents", "runs");
+	const own = homeRunsOf({ cwd, agentDirectory });
+	const others = ["a-11111111", "b-22222222"].map((name) => join(home, name));
+	for (const runs of [own, ...others]) {
+		mkdirSync(runs, { recursive: true });
+		addRun(runs, 1);
+	}
+	const young = addRun(others[0] ?? "", 29);
+	for (const runs of others) utimesSync(runs, new Date(0), new Date(0));
+	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
+	assert.deepEqual(readdirSync(own), []);
+	assert.equal(others.filter((runs) => existsSync(join(runs, "20260601-120000-00000000"))).length, 1);
+	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
+	assert.deepEqual(readdirSync(home).sort(), [basename(own), basename(others[0] ?? "")].sort());
+	assert.deepEqual(readdirSync(others[0] ?? ""), [young]);
+});
+
+test("pruning does not follow the link in the project [X30]", async (t) => {
+	const cwd = runsDirectory(t);
+	const elsewhere = runsDirectory(t);
+	const victim = addRun(elsewhere, 1);
+	mkdirSync(join(cwd, ".pi", "subagents"), { recursive: true });
+	symlinkSync(elsewhere, join(cwd, ".pi", "subagents", "runs"));
+	await pruneProjects({ cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" }, RULES);
+	assert.deepEqual(readdirSync(elsewhere), [victim]);
 });

@@ -1,8 +1,9 @@
-import { lstat, readdir, rm } from "node:fs/promises";
+import { lstat, readdir, rm, rmdir, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { isRunId, startOfRun } from "../domain/run-files.ts";
 import { isAlive } from "../run/alive.ts";
 import { readResult, readSpec } from "../run/follow.ts";
+import { isRunId, startOfRun } from "./names.ts";
+import { homeRuns, homeRunsOf, projectName, projectRunsOf, type RunPlaces } from "./places.ts";
 
 export interface RetentionRules {
 	readonly maxAgeMs: number;
@@ -16,9 +17,35 @@ export interface RetentionRules {
 const MAX_REMOVED = 500;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
+/**
+ * Removes old runs of a session's project, wherever it has some, and of one other project: nobody else removes those of a
+ * project that has been deleted. Only the age counts there, since another session may be at work in it.
+ */
+export async function pruneProjects(places: RunPlaces, rules: RetentionRules): Promise<void> {
+	const home = homeRuns(places.agentDirectory);
+	for (const runs of [homeRunsOf(places), projectRunsOf(places.cwd), home]) await pruneRuns(runs, rules);
+	const other = await longestUnseen(home, projectName(places.cwd));
+	if (other === undefined) return;
+	await pruneRuns(other, { ...rules, maxRuns: Number.POSITIVE_INFINITY });
+	await rmdir(other).catch(() => utimes(other, new Date(rules.now), new Date(rules.now)).catch(() => {}));
+}
+
+/** The project directory that was changed or looked at longest ago. */
+async function longestUnseen(home: string, own: string): Promise<string | undefined> {
+	const names = (await readdir(home).catch(() => [])).filter((name) => name !== own && !isRunId(name));
+	const seen = await Promise.all(
+		names.map(async (name) => {
+			const stat = await lstat(join(home, name)).catch(() => undefined);
+			return stat?.isDirectory() ? [{ path: join(home, name), at: stat.mtimeMs }] : [];
+		}),
+	);
+	return seen.flat().sort((a, b) => a.at - b.at)[0]?.path;
+}
+
 /** Removes old finished runs of one runs directory, oldest first. Returns how many; what cannot be removed stays. */
 export async function pruneRuns(runs: string, rules: RetentionRules): Promise<number> {
-	const names = (await readdir(runs).catch(() => [])).filter(isRunId).sort();
+	const isDirectory = (await lstat(runs).catch(() => undefined))?.isDirectory() ?? false; // never through a link
+	const names = isDirectory ? (await readdir(runs).catch(() => [])).filter(isRunId).sort() : [];
 	const excess = names.length - rules.maxRuns;
 	const candidates = names.filter(
 		(name, index) => (index < excess || rules.now - startOfRun(name) > rules.maxAgeMs) && !rules.named.has(name),
