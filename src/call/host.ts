@@ -1,15 +1,23 @@
 import { existsSync } from "node:fs";
-import { type ExtensionAPI, type ExtensionContext, getAgentDir, loadSkills } from "@earendil-works/pi-coding-agent";
+import {
+	type ExtensionAPI,
+	type ExtensionContext,
+	getAgentDir,
+	loadSkills,
+	VERSION,
+} from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "../agent-directory.ts";
 import { socketPathOf } from "../child/protocol.ts";
 import type { Catalog, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
+import { mcpSupportOf } from "../domain/pi-version.ts";
 import type { Invocation } from "../domain/spec.ts";
 import type { HeadStart } from "../head-start/head-start.ts";
 import type { Surroundings } from "../plan/agent.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { SessionSkill } from "../plan/skills.ts";
+import type { SessionTools } from "../plan/tools.ts";
 import type { Registry } from "../records/registry.ts";
 import type { SessionStore } from "../records/session-store.ts";
 import type { Background } from "../session/background.ts";
@@ -93,12 +101,23 @@ export function surroundingsOf(host: Pick<Host, "pi" | "library">, context: Exte
 	const { pi } = host;
 	return {
 		catalog: catalogOf(host, context),
-		tools: once(() => ({ all: pi.getAllTools().map(({ name }) => name), active: pi.getActiveTools() })),
+		tools: once(() => sessionTools(pi)),
+		mcp: mcpSupportOf(VERSION),
 		skills: once(() => [...discoveredSkills(context), ...sessionSkills(pi)]),
 		models(which) {
 			if (which === "usable") return usableModels(context);
 			return which === "all" ? context.modelRegistry.getAll() : context.modelRegistry.getAvailable();
 		},
+	};
+}
+
+/** pi 0.87 knows no exposure: every tool of its is declared to the model. */
+function sessionTools(pi: ExtensionAPI): SessionTools {
+	const all: readonly { readonly name: string; readonly exposure?: string }[] = pi.getAllTools();
+	return {
+		all: all.map(({ name }) => name),
+		active: pi.getActiveTools(),
+		indirect: all.filter(({ exposure }) => (exposure ?? "direct") !== "direct").map(({ name }) => name),
 	};
 }
 

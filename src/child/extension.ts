@@ -8,12 +8,12 @@ import type { Packet } from "../domain/spec.ts";
 import { requireFinalization } from "./finalization.ts";
 import { type KeyInUse, PACKET_TIMEOUT_MS, RUN_MARKER, type WarmUp } from "./protocol.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
+import { enforceTools } from "./tool-limits.ts";
 import { warmUp } from "./warm-up.ts";
 
 const LIFELINE_FD = 3;
 /** pi swallows what a handler throws and would go on without its task: a child in doubt ends with this code. */
 const NO_PACKET_EXIT_CODE = 70;
-const MISSING_TOOLS_EXIT_CODE = 71;
 const NO_KEY_EXIT_CODE = 72;
 
 /** Loaded by pi in every child, with `-e`: takes the packet from fd 3, and ends with whoever holds the other end. */
@@ -38,25 +38,10 @@ export default function child(pi: ExtensionAPI): void {
 		lifeline.write(`${JSON.stringify(told)}\n`);
 	});
 
-	// Not before: other extensions may still register tools when the session starts.
-	pi.on("before_agent_start", async () => {
-		const { kind, names } = (await packet).tools;
-		const tools = kind === "has" ? pi.getActiveTools() : pi.getAllTools().map(({ name }) => name);
-		const missing = names.filter((name) => !tools.includes(name));
-		if (missing.length > 0) {
-			const unknown = missing.map((name) => `"${name}"`).join(", ");
-			process.stderr.write(`Unknown tools: ${unknown}. The sub-agent has: ${tools.join(", ") || "(none)"}\n`);
-			process.exit(MISSING_TOOLS_EXIT_CODE);
-		}
-		if (kind === "has-all-but") pi.setActiveTools(tools.filter((name) => !names.includes(name)));
-	});
-
-	// Another extension may make a tool active that the definition has taken away.
-	pi.on("tool_call", async ({ toolName }) => {
-		const { kind, names } = (await packet).tools;
-		const isDenied = kind === "has-all-but" && names.includes(toolName);
-		return isDenied ? { block: true, reason: `${toolName} is not available to this sub-agent` } : undefined;
-	});
+	enforceTools(
+		pi,
+		packet.then(({ tools }) => tools),
+	);
 
 	// pi would call a sub-agent's first request the person's own.
 	pi.on("before_provider_headers", ({ headers }, context) => {

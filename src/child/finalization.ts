@@ -17,6 +17,9 @@ const PARAMETERS = {
 const DESCRIPTION =
 	"Hand over your answer and end. Must be your last action: nothing else that you write reaches the caller.";
 
+/** A script's call would end nothing: pi drops what it gives back. pi 0.87 has no scripts, and its types no such field. */
+const FOR_THE_MODEL: object = { exposure: "model-only" };
+
 /** Another extension may look at the reminder first, or keep it to itself. */
 const MAX_QUEUE_MS = 2_000;
 
@@ -33,6 +36,7 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
 		label: "Finalize",
 		description: DESCRIPTION,
 		parameters: PARAMETERS as never,
+		...FOR_THE_MODEL,
 		// What is valid is said in one place, and nothing is left for pi to refuse: a refusal of pi's ends no run.
 		prepareArguments(input) {
 			const answer = parseFinalized(input);

@@ -75,7 +75,8 @@ function eventOf(record: Record<string, unknown>): RunEvent | undefined {
 			return pieceOf(fieldsOf(record.assistantMessageEvent));
 		case "tool_execution_start": {
 			const { toolCallId, toolName, args } = record;
-			return { type: "tool-started", callId: String(toolCallId), name: String(toolName), args };
+			const nested = record.parentToolCallId !== undefined;
+			return { type: "tool-started", callId: String(toolCallId), name: String(toolName), args, nested };
 		}
 		case "auto_retry_start":
 			return retryOf(record);

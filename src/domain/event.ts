@@ -14,7 +14,14 @@ export type RunEvent =
 	| { readonly type: "thinking"; readonly text: string }
 	/** So many characters of a tool call's arguments; the tool is named when the call begins. */
 	| { readonly type: "calling"; readonly tool: string | undefined; readonly chars: number }
-	| { readonly type: "tool-started"; readonly callId: string; readonly name: string; readonly args: unknown }
+	/** `nested`: a script that the model wrote made the call, not the model itself. */
+	| {
+			readonly type: "tool-started";
+			readonly callId: string;
+			readonly name: string;
+			readonly args: unknown;
+			readonly nested: boolean;
+	  }
 	| { readonly type: "tool-ended"; readonly callId: string }
 	/** A request failed, and pi sends it again after a pause. */
 	| {

@@ -32,6 +32,7 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void): Gu
 		observe(event) {
 			if (event.type !== "tool-started") return;
 			idleSinceMs = Math.max(idleSinceMs, activeMs);
+			if (event.nested) return; // a script may well ask the same thing in a loop
 			const signature = `${event.name} ${canonical(event.args)}`;
 			repeated = { signature, count: signature === repeated.signature ? repeated.count + 1 : 1 };
 			if (limits.repeatedCalls > 0 && repeated.count >= limits.repeatedCalls) ask({ kind: "loop", tool: event.name });

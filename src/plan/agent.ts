@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { type Catalog, HOW_TO_TRUST } from "../definitions/catalog.ts";
 import { resolveKey } from "../definitions/key-reference.ts";
 import type { AgentDefinition, DefinitionKind } from "../domain/definition.ts";
+import type { McpSupport } from "../domain/pi-version.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AgentRef, ModelRef, Packet, RunFile, ToolDemand } from "../domain/spec.ts";
 import { checkExtraArguments } from "./extra-arguments.ts";
@@ -16,6 +17,8 @@ import { planTools, type SessionTools } from "./tools.ts";
 export interface Surroundings {
 	readonly catalog: Catalog;
 	tools(): SessionTools;
+	/** Of the pi that children run. */
+	readonly mcp: McpSupport;
 	skills(): readonly SessionSkill[];
 	/** `all` that pi knows, for a definition that brings its own key; those it is `keyed` for; those `usable` in this session. */
 	models(which: "usable" | "keyed" | "all"): readonly AvailableModel[];
@@ -61,12 +64,14 @@ export async function planAgent(request: AgentRequest, surroundings: Surrounding
 		() => surroundings.models(definition?.apiKey === undefined ? "usable" : "all"),
 	);
 	if (!model.ok) return err(`${model.error}${unusableHint(request, surroundings)}`);
+	const { discover, paths } = definition?.extensions ?? { discover: true, paths: [] };
 	const tools = planTools(
 		{
 			policy: definition?.tools ?? { kind: "inherit" },
 			unrestricted: word === "agent" ? "active" : "defaults",
-			hasOthers: { extensions: (definition?.extensions.paths.length ?? 0) > 0, cwd: request.elsewhere },
+			hasOthers: { extensions: paths.length > 0, cwd: request.elsewhere },
 			internal: request.internalTools,
+			mcp: discover || paths.length > 0 ? surroundings.mcp : "none", // pi's MCP support is an extension too
 		},
 		surroundings.tools,
 	);

@@ -101,7 +101,7 @@ describe("what the documents show is so", () => {
 		for (const [index, { block }] of makers.entries()) assertAnswered(results[index], block);
 		assert.match(
 			results.at(-1)?.text ?? "",
-			/^reviewer \[global profile\][^\n]*\nscout \[global profile; also: preset\]/,
+			/^reviewer \[global profile\][^\n]*\nscout \[global profile; also: preset\]/m,
 		);
 		const [, sessionId] =
 			/routes: completed \(session: ([0-9a-f]{16})/.exec(results.map((result) => result.text).join("\n")) ?? [];

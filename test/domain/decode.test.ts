@@ -30,7 +30,11 @@ describe("decode", () => {
 			],
 			[
 				{ type: "tool_execution_start", toolCallId: "1", toolName: "ls", args: { path: "." } },
-				{ type: "tool-started", callId: "1", name: "ls", args: { path: "." } },
+				{ type: "tool-started", callId: "1", name: "ls", args: { path: "." }, nested: false },
+			],
+			[
+				{ type: "tool_execution_start", toolCallId: "1/1", parentToolCallId: "1", toolName: "ls", args: {} },
+				{ type: "tool-started", callId: "1/1", name: "ls", args: {}, nested: true },
 			],
 			[
 				{ type: "compaction_end", result: { summary: "s", usage } },

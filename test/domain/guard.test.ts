@@ -6,7 +6,13 @@ import { canonical, createGuard, type Guard } from "../../src/domain/guard.ts";
 import type { Limits } from "../../src/domain/spec.ts";
 
 const limits: Limits = { timeoutMs: 0, idleGraceMs: 0, repeatedCalls: 5 };
-const call = (name: string, args: unknown = {}): RunEvent => ({ type: "tool-started", callId: "1", name, args });
+const call = (name: string, args: unknown = {}): RunEvent => ({
+	type: "tool-started",
+	callId: "1",
+	name,
+	args,
+	nested: false,
+});
 
 /** A guard, and the first thing that it asks for. */
 function watch(changes: Partial<Limits>): { guard: Guard; asked: Promise<StopCause>; causes: StopCause[] } {
@@ -92,6 +98,12 @@ describe("the loop", () => {
 		assert.deepEqual(feed({}, ...same(4)), []);
 		assert.deepEqual(feed({}, ...same(5)), [{ kind: "loop", tool: "read" }]);
 		assert.deepEqual(feed({ repeatedCalls: 2 }, ...same(2)), [{ kind: "loop", tool: "read" }]);
+	});
+
+	test("calls that a script makes are not counted: a script may well ask the same thing in a loop", () => {
+		const nested = same(9).map((event) => ({ ...event, nested: true }) as RunEvent);
+		assert.deepEqual(feed({}, ...nested), []);
+		assert.deepEqual(feed({}, ...same(4), ...nested, ...same(1)), [{ kind: "loop", tool: "read" }]);
 	});
 
 	test("A66, R4: only consecutive ones count, of the same tool, with the same arguments", () => {

@@ -283,7 +283,13 @@ describe("reduce", () => {
 	});
 
 	test("F41: a result knows what the events that could not be read would have said", () => {
-		const told = fold(started, assistant("a"), { type: "tool-started", callId: "1", name: "ls", args: {} });
+		const told = fold(started, assistant("a"), {
+			type: "tool-started",
+			callId: "1",
+			name: "ls",
+			args: {},
+			nested: false,
+		});
 		const end = { outcome: conclude(told, ZERO, LAST_TEXT, ""), exit: ZERO, endedAt: 5_000 };
 		const result = resultOf("r", told, { ...end, leftovers: [], artifactErrors: ["disk full"] });
 		const state = reduce(initialState, { type: "ended", result });

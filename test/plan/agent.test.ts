@@ -52,9 +52,10 @@ function surroundings(asked: Asked): Surroundings {
 	const models = [{ provider: "anthropic", id: "claude-sonnet-4-5", name: "Sonnet" }];
 	return {
 		catalog: empty,
+		mcp: "none",
 		tools() {
 			asked.tools++;
-			return { all: ["read", "bash", "grep"], active: ["read", "bash"] };
+			return { all: ["read", "bash", "grep"], active: ["read", "bash"], indirect: [] };
 		},
 		skills() {
 			asked.skills++;

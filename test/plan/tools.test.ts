@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ToolPolicy } from "../../src/domain/definition.ts";
-import { planTools, type ToolRequest } from "../../src/plan/tools.ts";
+import { planTools, type SessionTools, type ToolRequest } from "../../src/plan/tools.ts";
 
 const ALL = [
 	"read",
@@ -18,23 +18,24 @@ const ALL = [
 ];
 const ACTIVE = ["read", "bash", "edit", "write", "web", "delegate_to_subagents"];
 
-function plan(policy: ToolPolicy, changes: Partial<ToolRequest> = {}) {
+function plan(policy: ToolPolicy, changes: Partial<ToolRequest> = {}, session: Partial<SessionTools> = {}) {
 	let asked = 0;
 	const request: ToolRequest = {
 		policy,
 		unrestricted: "defaults",
 		hasOthers: { extensions: false, cwd: false },
 		internal: [],
+		mcp: "none",
 		...changes,
 	};
 	const result = planTools(request, () => {
 		asked++;
-		return { all: ALL, active: ACTIVE };
+		return { all: ALL, active: ACTIVE, indirect: [], ...session };
 	});
 	return { ...result, asked };
 }
-const value = (policy: ToolPolicy, changes: Partial<ToolRequest> = {}) => {
-	const result = plan(policy, changes);
+const value = (policy: ToolPolicy, changes: Partial<ToolRequest> = {}, session: Partial<SessionTools> = {}) => {
+	const result = plan(policy, changes, session);
 	assert.ok(result.ok, JSON.stringify(result));
 	return result.value;
 };
@@ -140,5 +141,83 @@ describe("a tool policy", () => {
 		const args = (names: readonly string[]) => value({ kind: "deny", names, from: "all" }, changes).args;
 		assert.deepEqual(args(["bash", "subagent_finalize"]), ["--exclude-tools", "bash"]);
 		assert.deepEqual(args(["subagent_finalize"]), []);
+	});
+});
+
+describe("a tool policy where pi has MCP servers and codemode", () => {
+	const MCP = { all: [...ALL, "codemode", "tool_search", "mcp__s__direct", "mcp__s__scripted"] };
+	const INDIRECT = ["codemode", "tool_search", "mcp__s__scripted"];
+	const session = { ...MCP, active: [...ACTIVE, "codemode", "mcp__s__direct"], indirect: INDIRECT };
+	const plain = { ...MCP, active: ACTIVE, indirect: INDIRECT };
+	const mcp = { mcp: "switchable" } as const;
+	const args = (policy: ToolPolicy, changes: Partial<ToolRequest> = mcp, tools: Partial<SessionTools> = session) =>
+		value(policy, changes, tools).args;
+
+	test("an allowlist without MCP tools excludes them all, and no server starts", () => {
+		const policy: ToolPolicy = { kind: "allow", names: ["read", "codemode"] };
+		assert.deepEqual(args(policy), ["--tools", "read,codemode", "--exclude-tools", "mcp__*", "--no-mcp"]);
+		assert.deepEqual(args(policy, { mcp: "always on" }), ["--tools", "read,codemode", "--exclude-tools", "mcp__*"]);
+		assert.deepEqual(args({ kind: "allow", names: ["read"] }, { mcp: "none" }), ["--tools", "read"]);
+		assert.deepEqual(args({ kind: "none" }), ["--no-tools", "--no-mcp"]);
+	});
+
+	test("an allowlist that names an MCP tool has codemode where only a script may be able to call the tool", () => {
+		assert.deepEqual(args({ kind: "allow", names: ["read", "mcp__s__direct"] }), ["--tools", "read,mcp__s__direct"]);
+		for (const name of ["mcp__s__scripted", "mcp__s__*", "mcp__connecting__t", "mcp__connecting__*"]) {
+			assert.deepEqual(args({ kind: "allow", names: [name] }), ["--tools", `${name},codemode`]);
+			assert.deepEqual(args({ kind: "allow", names: [name, "codemode"] }), ["--tools", `${name},codemode`]);
+			assert.deepEqual(args({ kind: "allow", names: [name, "tool_search"] }), ["--tools", `${name},tool_search`]);
+		}
+		const { demand } = value({ kind: "allow", names: ["mcp__s__*"] }, mcp, session);
+		assert.deepEqual(demand, { kind: "has", names: ["mcp__s__*"] });
+	});
+
+	test("a pattern stands for the tools that there are, and one that matches none is unknown", () => {
+		assert.deepEqual(value({ kind: "allow", names: ["w*"] }, mcp, session).names, ["write", "web"]);
+		assert.equal(plan({ kind: "allow", names: ["xyz*"] }, mcp, session).ok, false);
+		assert.deepEqual(value({ kind: "deny", names: ["w*"], from: "active" }, {}, {}).names, ["read", "bash", "edit"]);
+	});
+
+	test("denied MCP tools are excluded by pi too, and never unknown", () => {
+		const deny = (names: readonly string[], from: "all" | "active" = "active"): ToolPolicy => ({
+			kind: "deny",
+			names,
+			from,
+		});
+		assert.deepEqual(args(deny(["mcp__s__scripted", "mcp__unknown__t"])), [
+			...["--tools", "read,bash,edit,write,web,codemode,mcp__s__direct,mcp__*"],
+			...["--exclude-tools", "mcp__s__scripted,mcp__unknown__t"],
+		]);
+		assert.deepEqual(args(deny(["mcp__s__*"])), [
+			...["--tools", "read,bash,edit,write,web,codemode,mcp__*", "--exclude-tools"],
+			"mcp__s__*,list_mcp_resources,list_mcp_resource_templates,read_mcp_resource",
+		]);
+		const closed = ["--exclude-tools", "mcp__*", "--no-mcp"];
+		assert.deepEqual(args(deny(["mcp__*"])), ["--tools", "read,bash,edit,write,web,codemode", ...closed]);
+		assert.deepEqual(args(deny(["codemode", "mcp__s__direct"])), ["--tools", "read,bash,edit,write,web", ...closed]);
+		const hasOthers = { extensions: true, cwd: false };
+		assert.deepEqual(value(deny(["mcp__s__x", "theirs"], "all"), { ...mcp, hasOthers }, session), {
+			args: ["--exclude-tools", "mcp__s__x"],
+			names: undefined,
+			demand: { kind: "has-all-but", names: ["theirs"] },
+		});
+	});
+
+	test("excludeTools hands over no tool that the session has not active and pi does not declare by itself [A38]", () => {
+		const policy: ToolPolicy = { kind: "deny", names: ["bash", "powershell"], from: "all" };
+		assert.deepEqual(value(policy, mcp, plain).names, [
+			...["read", "edit", "write", "grep", "find", "ls", "web", "mcp__s__direct"],
+		]);
+		assert.ok(value(policy, mcp, session).names?.includes("codemode"));
+	});
+
+	test("an agent without tool fields reaches the MCP tools that its session reaches [C6]", () => {
+		const inherit: ToolPolicy = { kind: "inherit" };
+		const active = { ...mcp, unrestricted: "active" } as const;
+		assert.deepEqual(args(inherit, active), ["--tools", "read,bash,edit,write,web,codemode,mcp__s__direct,mcp__*"]);
+		assert.deepEqual(args(inherit, active, plain), [
+			...["--tools", "read,bash,edit,write,web", "--exclude-tools", "mcp__*", "--no-mcp"],
+		]);
+		assert.deepEqual(args(inherit), []);
 	});
 });

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Delegation, delegate } from "../rig/delegation.ts";
+import { createHome, type Home } from "../rig/home.ts";
+import { type ModelRequest, type Reply, startModelServer, text, toolCall } from "../rig/model-server.ts";
+import { PI_IS_1 } from "../rig/pi.ts";
+
+const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
+const SERVER = fileURLToPath(new URL("../rig/fixtures/mcp-server.mjs", import.meta.url));
+
+interface McpServer {
+	readonly exposure?: "direct";
+	readonly mode?: "hangs" | "dies" | "slow";
+}
+
+interface Place {
+	readonly home: Home;
+	profile(name: string, ...fields: readonly string[]): void;
+	agent(name: string, ...fields: readonly string[]): void;
+	/** One task per profile; each child runs the script, if it has codemode, and answers with what that gave back. */
+	delegate(names: readonly string[], script?: string): Promise<Answers>;
+	/** A parent whose one call is a script. */
+	script(code: string, child: (request: ModelRequest) => Reply): ReturnType<typeof delegate>;
+	/** What the MCP servers have written down. */
+	marks(): string[];
+}
+
+interface Answers {
+	readonly lines: readonly string[];
+	/** By task: what its first request declares, and the child's last words. */
+	readonly tools: Readonly<Record<string, readonly string[]>>;
+	readonly said: Readonly<Record<string, string>>;
+	readonly delegation: Delegation;
+}
+
+const LIST = "return ALL_TOOLS.map(({ name }) => name).join(' ')";
+const codemode = (code: string): Reply => toolCall("codemode", { code });
+const lastText = ({ messages }: ModelRequest) => messages.at(-1)?.text ?? "";
+const runScript = (script: string) => (request: ModelRequest) =>
+	request.turn === 0 && request.tools.includes("codemode") ? codemode(script) : text(lastText(request));
+
+/** A home whose pi connects to MCP servers. */
+async function place(t: TestContext, servers: Readonly<Record<string, McpServer>>, settings = {}): Promise<Place> {
+	const server = await startModelServer();
+	t.after(() => server.close());
+	const home = createHome(server, { settings });
+	t.after(() => home.dispose());
+	const mark = join(home.root, "marks");
+	const entries = Object.entries(servers).map(([name, { exposure, mode }]) => [
+		name,
+		{
+			...{ command: process.execPath, args: [SERVER], env: { MCP_MARK: mark, MCP_MODE: mode ?? "" } },
+			...(exposure && { exposure }),
+		},
+	]);
+	home.write(`${home.agentDir}/mcp.json`, JSON.stringify({ mcpServers: Object.fromEntries(entries) }));
+	const define =
+		(directory: string) =>
+		(name: string, ...fields: readonly string[]) =>
+			void home.write(
+				`${home.agentDir}/${directory}/${name}.md`,
+				`---\nname: ${name}\ndescription: d\n${fields.join("\n")}\n---\n`,
+			);
+	return {
+		home,
+		profile: define("agent-profiles"),
+		agent: define("prompts"),
+		async delegate(names, script = LIST) {
+			const delegation = await delegate(home, server, {
+				extension: EXTENSION,
+				args: { tasks: names.map((name) => ({ name, prompt: `as ${name}`, profile: name })) },
+				child: runScript(script),
+				pi: { timeoutMs: 60_000 },
+			});
+			const of = <T>(read: (requests: ModelRequest[]) => T) =>
+				Object.fromEntries(
+					names.map((name) => {
+						const requests = delegation.childRequests.filter(({ messages }) =>
+							messages.some((message) => message.role === "user" && message.text === `as ${name}`),
+						);
+						return [name, read(requests)];
+					}),
+				);
+			return {
+				lines: delegation.result.text.split("\n"),
+				tools: of((requests) => requests[0]?.tools ?? []),
+				said: of((requests) => {
+					const last = requests.at(-1);
+					return last === undefined || last.turn === 0 ? "" : (lastText(last).split("\n").at(-1) ?? "");
+				}),
+				delegation,
+			};
+		},
+		script: (code, child) =>
+			delegate(home, server, {
+				extension: EXTENSION,
+				rounds: [[{ name: "codemode", args: { code } }]],
+				isParent: ({ messages }) => messages.some((message) => message.text === "please delegate"),
+				child,
+				pi: { timeoutMs: 60_000 },
+			}),
+		marks: () => (existsSync(mark) ? readFileSync(mark, "utf8").trim().split("\n") : []),
+	};
+}
+
+describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has neither" }, () => {
+	test("what a definition restricts, no script of the child's can call", async (t) => {
+		const { profile, delegate, marks } = await place(t, { s: {} });
+		profile("denied", "denied_tools: mcp__s__echo");
+		profile("none-of-s", "denied_tools: [mcp__s__*]");
+		profile("listed", "tools: read, codemode");
+		profile("plain");
+		const names = ["denied", "none-of-s", "listed", "plain"];
+		const { said, lines } = await delegate(names);
+		// Only with MCP servers in the parent is codemode among the active tools that denied_tools starts from.
+		assert.deepEqual(said, {
+			denied: "read bash edit write mcp__s__shout",
+			"none-of-s": "read bash edit write",
+			listed: "read",
+			plain: "read bash edit write mcp__s__echo mcp__s__shout",
+		});
+		assert.ok(
+			lines.every((line) => line.startsWith("✓")),
+			lines.join("\n"),
+		);
+		assert.equal(marks().filter((line) => line === "started by a child").length, 3, "not for the one that has a list");
+	});
+
+	test("a child that can use no MCP tool starts no server, and one that names a tool has it", async (t) => {
+		const { profile, delegate, marks } = await place(t, { direct: { exposure: "direct" }, slow: { mode: "slow" } });
+		profile("none", "noTools: true");
+		profile("reader", "tools: read");
+		profile("direct", "tools: read, mcp__direct__echo");
+		profile("scripted", "tools: mcp__slow__echo");
+		profile("pattern", "tools: mcp__slow__*");
+		profile("nobody", "tools: mcp__slow__unknown");
+		const names = ["none", "reader", "direct", "scripted", "pattern", "nobody"];
+		const { tools, said, lines } = await delegate(names);
+		assert.deepEqual(tools, {
+			none: [],
+			reader: ["read"],
+			direct: ["read", "mcp__direct__echo"],
+			scripted: ["codemode"],
+			pattern: ["codemode"],
+			nobody: [],
+		});
+		assert.deepEqual([said.scripted, said.pattern], ["mcp__slow__echo", "mcp__slow__echo mcp__slow__shout"]);
+		assert.match(
+			lines.at(-1) ?? "",
+			/^✗ nobody: error — .*Unknown tools: "mcp__slow__unknown"\. No MCP server has offered/,
+		);
+		assert.ok(
+			lines.slice(0, -1).every((line) => line.startsWith("✓")),
+			lines.join("\n"),
+		);
+		assert.equal(marks().filter((line) => line === "started by a child").length, 2 * 4);
+	});
+
+	test("excludeTools hands a child no codemode and no tool_search that the session does not use [A38]", async (t) => {
+		const { profile, delegate } = await place(t, {});
+		profile("most", "excludeTools: bash");
+		const { tools } = await delegate(["most"]);
+		const expected = ["edit", "find", "grep", "ls", "read", "write"];
+		assert.deepEqual(tools.most?.filter((name) => name !== "powershell").toSorted(), expected);
+	});
+
+	test("an answer is handed over by the model alone: a script cannot, and codemode does not hide the tool", async (t) => {
+		const { agent, script } = await place(t, {}, { defaultTools: ["+codemode"], codemode: { mode: "only" } });
+		agent("scripted", "tools: read, codemode");
+		const call = "return await tools.subagent({ agent: 'scripted', task: 'go' })";
+		const { result, childRequests } = await script(call, (request) => {
+			if (request.turn === 0) {
+				return codemode("return String(await tools.subagent_finalize({ status: 'SUCCESS', result: 'lost' }))");
+			}
+			return toolCall("subagent_finalize", { status: "SUCCESS", result: `kept: ${lastText(request)}` });
+		});
+		assert.ok(childRequests[0]?.tools.includes("subagent_finalize"), String(childRequests[0]?.tools));
+		assert.match(result.text, /\*\*Status:\*\* SUCCESS[\s\S]*kept: [\s\S]*subagent_finalize does not exist/);
+	});
+
+	test("a script that asks the same thing twenty times is no loop [A66]", async (t) => {
+		const { profile, delegate, home } = await place(t, {});
+		home.write("a.txt", "A");
+		profile("scripted", "tools: read, codemode");
+		const script = "let n = 0; while (n < 20) { await tools.read({ path: 'a.txt' }); n++; } return n";
+		const { said, lines } = await delegate(["scripted"], script);
+		assert.deepEqual([said.scripted, lines[0]?.slice(0, 20)], ["20", "✓ scripted: complete"]);
+	});
+
+	for (const mode of ["hangs", "dies"] as const) {
+		test(`a server that ${mode} neither fails nor delays a run that does not use it`, async (t) => {
+			const { profile, delegate } = await place(t, { s: { mode } });
+			profile("plain");
+			profile("reader", "tools: read");
+			const startedAt = performance.now();
+			const { lines, delegation } = await delegate(["plain", "reader"], "return 1");
+			assert.ok(
+				lines.every((line) => line.startsWith("✓")),
+				lines.join("\n"),
+			);
+			assert.ok(performance.now() - startedAt < 30_000);
+			assert.equal(delegation.code, 0);
+		});
+	}
+});
