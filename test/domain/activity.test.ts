@@ -10,6 +10,7 @@ const at = (at: number): RunEvent => ({ type: "clock", at });
 const call = (callId: string, name = "bash"): RunEvent => ({
 	type: "tool-started",
 	callId,
+	nested: false,
 	name,
 	args: { command: callId },
 });
