@@ -52,7 +52,6 @@ export default function register(pi: ExtensionAPI): void {
 	pi.on("message_update", (event, context) => host.headStart.observe(event, context));
 	pi.on("message_end", (event) => host.headStart.messageEnded(event));
 	pi.on("tool_execution_end", ({ toolCallId }) => host.headStart.callBegun(toolCallId));
-	pi.on("agent_end", () => host.headStart.drop());
 	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
 	pi.registerMessageRenderer(COMPLETION_MESSAGE, renderCompletion);
 	pi.registerMessageRenderer(INTERRUPTED_MESSAGE, renderNotice);

@@ -116,6 +116,15 @@ describe("settings", () => {
 		assert.equal(load().settings.maxConcurrency, 16);
 	});
 
+	test("A bad value of a project gives the default, not the person's value [X19]", () => {
+		write(person(), { subagents: { maxLinesPerWindow: 20, inheritModel: false } });
+		write(ofProject(), { subagents: { maxLinesPerWindow: "many", inheritModel: "no" } });
+		const { settings, warnings } = load({ flag: "approve" });
+		assert.deepEqual([settings.maxLinesPerWindow, settings.inheritModel], [15, true]);
+		assert.match(warnings[0] ?? "", /project\/\.pi\/settings\.json: subagents\.maxLinesPerWindow .*; 15 is used$/);
+		assert.equal(warnings.length, 2);
+	});
+
 	test("X15, X19: a timeout that is none is no timeout, with a warning", () => {
 		for (const timeout of [0, 86_401, "10", null, -1]) {
 			write(person(), { subagents: { timeout } });

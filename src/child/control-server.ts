@@ -13,7 +13,7 @@ export interface ControlServer {
 const MAX_FLUSH_MS = 1_000;
 
 /**
- * The run's control socket. Whoever sends `hold` or `start` owns the run; `onOwnerGone` tells when that connection ends.
+ * The run's control socket. A client that has sent a message owns the run; `onOwnerGone` tells when its connection ends.
  * A client that sends nonsense is disconnected.
  */
 export async function listen(
@@ -29,7 +29,7 @@ export async function listen(
 		const lines = createLineSplitter((line) => {
 			const message = parse(line);
 			if (!message) return void client.destroy();
-			owns ||= message.type !== "stop";
+			owns = true;
 			onMessage(message);
 		}, Number.POSITIVE_INFINITY);
 		client.on("data", (chunk) => lines.write(chunk));

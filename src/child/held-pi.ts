@@ -22,8 +22,7 @@ export interface HeldPi {
 }
 
 /** Starts pi ahead of its task. For one that is started early the task may take its time, or never come. */
-export function holdPi(spec: RunSpec, when: "on time" | "early"): HeldPi {
-	const bornAt = performance.now();
+export function holdPi(spec: RunSpec, when: "on time" | "early", maxAgeMs = MAX_AGE_MS): HeldPi {
 	const isolation = isolate(spec);
 	let pi = hold(spec, isolation, when);
 	const end = async () => {
@@ -31,11 +30,11 @@ export function holdPi(spec: RunSpec, when: "on time" | "early"): HeldPi {
 		pi = Promise.resolve(undefined);
 		await waiting?.end();
 	};
-	setTimeout(end, MAX_AGE_MS).unref();
+	setTimeout(end, maxAgeMs).unref();
 	return {
 		async take(wanted) {
 			const waiting = await pi;
-			const fits = performance.now() - bornAt < MAX_AGE_MS && startsAlike(spec, wanted) && !goesOn(wanted);
+			const fits = startsAlike(spec, wanted) && !goesOn(wanted);
 			if (!waiting?.isAlive() || !fits) {
 				await end();
 				return undefined;

@@ -45,21 +45,32 @@ export interface StreamRedactor {
 }
 
 export function createStreamRedactor(secrets: readonly string[]): StreamRedactor {
-	const redact = createRedactor(secrets);
-	// The longest form of a secret, each character of which may be written with four.
-	const held = Math.max(0, ...secrets.map((secret) => secret.length)) * 4;
+	const forms = allForms(secrets);
+	const longest = forms[0]?.length ?? 0;
+	// At each place the longest form that fits: of two secrets that begin alike, the end of the longer one must not remain.
+	const anyForm = forms.length === 0 ? undefined : new RegExp(forms.map(escapePattern).join("|"), "g");
 	let rest = "";
+	/** Tells the text before `end`, where each place is followed by enough text to see a secret that begins there. */
+	const tellUpTo = (end: number): string => {
+		let told = "";
+		let from = 0;
+		for (const { 0: form, index } of anyForm ? rest.matchAll(anyForm) : []) {
+			if (index >= end) break;
+			told += rest.slice(from, index) + MASK;
+			from = index + form.length;
+		}
+		const to = Math.max(from, end);
+		told += rest.slice(from, to);
+		rest = rest.slice(to);
+		return told;
+	};
 	return {
 		push(piece) {
-			const clean = redact(rest + piece);
-			const told = clean.slice(0, Math.max(0, clean.length - held));
-			rest = clean.slice(told.length);
-			return told;
+			rest += piece;
+			return tellUpTo(Math.max(0, rest.length - Math.max(0, longest - 1)));
 		},
-		end() {
-			const told = redact(rest);
-			rest = "";
-			return told;
-		},
+		end: () => tellUpTo(rest.length),
 	};
 }
+
+const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");

@@ -30,7 +30,7 @@ export interface HeadStart {
 	drop(): void;
 }
 
-interface Spare {
+export interface Spare {
 	readonly key: string;
 	readonly run: ParkedRun;
 }
@@ -105,7 +105,7 @@ export function createHeadStart(host: Session): HeadStart {
 	};
 }
 
-interface Wanted {
+export interface Wanted {
 	readonly key: string;
 	readonly plan: PlannedRun;
 }
@@ -154,7 +154,7 @@ async function planned(
 }
 
 /** Ends what is not wanted (any more) and starts what is missing. */
-function fit(spares: readonly Spare[], wanted: readonly Wanted[], parent: Parent): Spare[] {
+export function fit(spares: readonly Spare[], wanted: readonly Wanted[], parent: Parent): Spare[] {
 	const open = [...wanted];
 	const kept = spares.filter(({ key, run }) => {
 		const at = open.findIndex((each) => each.key === key);

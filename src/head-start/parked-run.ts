@@ -7,7 +7,8 @@ import type { PreparedRun } from "../run/execute.ts";
 import { type Launched, type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createRunDirectory, writeMeta } from "../run-directory/create.ts";
 
-const ANSWER_MS = 1_000;
+/** A busy machine takes its time; only a supervisor that is stopped (SIGSTOP) never answers. */
+const ANSWER_MS = 5_000;
 /** Nobody waits longer for one that is not needed. */
 const GONE_MS = 2_000;
 

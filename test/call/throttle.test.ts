@@ -31,6 +31,19 @@ test("X26, A116: at most ten updates a second, however much happens", async () =
 	);
 });
 
+test("The first change after a quiet time is shown within 50 ms, the next ones within 100 ms [X26]", (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	let calls = 0;
+	const throttle = createThrottle(() => void calls++, "no clock");
+	throttle.request();
+	t.mock.timers.tick(50);
+	assert.equal(calls, 1);
+	throttle.request();
+	t.mock.timers.tick(100);
+	assert.equal(calls, 2);
+	throttle.dispose();
+});
+
 test("A112: with a clock an update comes every second, though nothing happens", async () => {
 	const start = performance.now();
 	const at = await callsOf(2, "clock", false);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+	chmodSync,
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
@@ -100,6 +101,16 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), { runId, socket, stage: "holding" });
 		assert.equal(statSync(path).mode & 0o777, 0o600);
 		assert.equal(statSync(dirname(file)).mode & 0o777, 0o700);
+	});
+
+	test("A session file that pi made readable for others is private once its run has ended [X7, X23]", async () => {
+		const file = sessionFile();
+		const held = await lockSession(file, await alive());
+		assert.ok(held.ok);
+		writeFileSync(file, "{}\n", { mode: 0o644 });
+		chmodSync(file, 0o644); // whatever the umask is
+		held.value.release();
+		assert.equal(statSync(file).mode & 0o777, 0o600);
 	});
 
 	test("C17 W32: of two that see each other ask, the lower id goes first and the other gives way", async () => {

@@ -85,6 +85,18 @@ describe("X3: where definitions are found", () => {
 		assert.equal(found(catalog, "profile", "y").origin.shadows, false);
 	});
 
+	for (const [kind, directory] of [
+		["profile", "agent-profiles"],
+		["preset", "subagents"],
+		["agent", "prompts"],
+	] as const) {
+		test(`A project's ${kind} wins over the global one of that name [B15, X36]`, () => {
+			yard.write(`agent/${directory}/x.md`, markdown("x", "model: global"));
+			yard.write(`project/.pi/${directory}/x.md`, markdown("x", "model: project"));
+			assert.equal(found(yard.load(), kind, "x").model.name, "project");
+		});
+	}
+
 	test("B14: the nearest ancestor counts, and only that one", () => {
 		yard.write("project/.pi/agent-profiles/far.md", markdown("far"));
 		yard.write("project/sub/.pi/agent-profiles/near.md", markdown("near"));

@@ -49,6 +49,19 @@ describe("an apiKey is read as in pi's models.json", () => {
 		assert.deepEqual(await resolveKey("!cat"), failed);
 	});
 
+	test("A command that failed is run again for the next key, and one that worked is not [X28]", async (t) => {
+		const directory = mkdtempSync(join(tmpdir(), "pi-key-"));
+		t.after(() => rmSync(directory, { recursive: true }));
+		const [locked, count] = [join(directory, "locked"), join(directory, "count")];
+		writeFileSync(locked, "");
+		const command = `!echo x >> ${count}; test ! -e ${locked} && echo sk-unlocked`;
+		assert.equal((await resolveKey(command)).ok, false);
+		rmSync(locked);
+		assert.deepEqual(await resolveKey(command), { ok: true, value: "sk-unlocked" });
+		assert.deepEqual(await resolveKey(command), { ok: true, value: "sk-unlocked" });
+		assert.equal(readFileSync(count, "utf8"), "x\nx\n");
+	});
+
 	test("a key that no header could carry is refused without being told", async () => {
 		const refused = { ok: false, error: "its apiKey has characters that no key can have" };
 		for (const value of ["sk-a\nb", "sk a", "sk-ä", "!printf 'sk-1\\nsk-2'"])

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { raw, status, text, toolCalls } from "../rig/model-server.ts";
@@ -58,7 +58,10 @@ test("C9 C12 C19–C25 X13 X22: how an agent may end, and that it ends there", a
 		"go on": [success("gone on")],
 	});
 	assert.match(goneOn?.text ?? "", /gone on$/);
-	for (const path of globSync("**/subagent-sessions/**", { cwd: home.root }).map((name) => join(home.root, name))) {
+	const sessions = join(home.root, ".pi", "subagent-sessions"); // a glob would not enter `.pi`
+	const made = readdirSync(sessions, { recursive: true, encoding: "utf8" }).map((name) => join(sessions, name));
+	assert.ok(made.filter((path) => path.endsWith(".jsonl")).length >= tasks.length - 1, made.join());
+	for (const path of made) {
 		const stats = statSync(path);
 		assert.equal(stats.mode & 0o777, stats.isDirectory() ? 0o700 : 0o600, `X7: ${path}`);
 	}

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
 	existsSync,
 	mkdirSync,
@@ -68,6 +70,25 @@ test("X7: a run without a result stays while its supervisor answers, and goes wh
 	t.after(() => supervisor.close());
 	await pruneRuns(runs, RULES);
 	assert.deepEqual(readdirSync(runs), [alive]);
+});
+
+test("A run without a result whose supervisor was killed is removed, though its socket is still there [X7]", async (t) => {
+	const runs = runsDirectory(t);
+	const killed = addRun(runs, 1, process.pid + 1, false);
+	const socket = socketPathOf(killed);
+	ensureSocketDirectory(dirname(socket));
+	writeFileSync(join(runs, killed, "meta.json"), JSON.stringify({ socket }));
+	const script = `require("node:net").createServer().listen(${JSON.stringify(socket)}, () => console.log("listens"))`;
+	const supervisor = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+	t.after(() => supervisor.kill("SIGKILL"));
+	t.after(() => rmSync(socket, { force: true }));
+	await once(supervisor.stdout, "data");
+	assert.equal(await pruneRuns(runs, RULES), 0, "while it answers the run stays");
+	supervisor.kill("SIGKILL");
+	await once(supervisor, "exit");
+	assert.ok(existsSync(socket));
+	assert.equal(await pruneRuns(runs, RULES), 1);
+	assert.deepEqual(readdirSync(runs), []);
 });
 
 test("what is not a run directory is left alone, and a link is not followed", async (t) => {

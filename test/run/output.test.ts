@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { messagesOf, type RunState } from "../../src/domain/state.ts";
-import { createYard, endOf, type Yard } from "../rig/fake-run.ts";
+import { createYard, endOf, startRun, type Yard } from "../rig/fake-run.ts";
 import { waitGone } from "../rig/processes.ts";
 
 const MIB = 1024 * 1024;
@@ -138,6 +138,19 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.equal(endOf(state).outcome.kind, "completed");
 		assert.equal(endOf(state).text, "answer");
 		assert.ok(stray(state).some(({ text }) => text.includes("1 line(s) of more than 16777216 bytes")));
+	});
+
+	test("Text that was held back for a secret is not told again after its message [X28]", async () => {
+		const prepared = yard.prepare([{ delta: "hello" }, { say: "hello" }]);
+		const packet = { ...prepared.packet, apiKey: { provider: "mock", key: "sk-0123456789-0123456789" } };
+		const run = startRun({ ...prepared, packet });
+		const state = await run.done;
+		assert.equal(state.partial, "");
+		assert.deepEqual(
+			run.states.filter(({ partial, messageCount }) => partial !== "" && messageCount > 1),
+			[],
+		);
+		assert.equal(file(run.directory, "transcript.log").match(/hello$/gm)?.length, 1);
 	});
 
 	test("what was printed last is read though the supervisor was stopped when its child ended", async () => {

@@ -13,7 +13,7 @@ import {
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -142,6 +142,37 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(session.of(UPDATE_ENTRY).length, 1);
 		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
 		assert.equal(session.notifications.length, 1);
+	});
+
+	const kill = (run: BackgroundRun) => {
+		if (isAlive(pidsOf(run).supervisorPid)) process.kill(pidsOf(run).supervisorPid, "SIGTERM");
+	};
+	test("A run that is found after its session has ended is not followed [W29]", async (t) => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ delta: SAID }, { hang: true }], first.background);
+		await hasSaid(run);
+		first.background.detach();
+		rmSync(run.socket);
+		const connections = new Set<Socket>();
+		const supervisor = createServer((client) => {
+			connections.add(client.resume());
+			client.on("close", () => connections.delete(client));
+		}).listen(run.socket);
+		t.after(() => {
+			supervisor.close();
+			for (const client of connections) client.destroy();
+			kill(run);
+		});
+		await once(supervisor, "listening");
+		const next = open(session);
+		const rebuilt = next.rebuild();
+		next.background.detach();
+		await rebuilt;
+		await until(() => connections.size === 0, "its connection is closed");
+		kill(run);
+		await waitForResult(run);
+		assert.deepEqual(session.of(UPDATE_ENTRY), []);
 	});
 
 	test("B58, B68: a run that goes on is followed again, and told when it ends", async () => {

@@ -44,7 +44,11 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.deepEqual(own, usage);
 		assert.equal(usage?.input, 12);
 		assert.equal(call.failed, false);
-		assert.equal(JSON.stringify(call.result), JSON.stringify(JSON.parse(JSON.stringify(call.result))));
+		assert.deepEqual(
+			JSON.parse(JSON.stringify(call.result)),
+			call.result,
+			"pi writes the result to its session file and reads it again",
+		);
 	});
 
 	test("A16, A24, X13, X17: what became of each task, in task order whoever ends first", async () => {

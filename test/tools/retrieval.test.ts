@@ -198,6 +198,17 @@ test("A41: of two calls at once that go on with one session the second is refuse
 	assert.equal(recorded.host.resuming.size, 0);
 });
 
+test("A call that cannot resume one of its sessions is refused, and leaves the others free to be resumed [A41]", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
+	const id = result.details.sessionIds[0] ?? "";
+	const again = { name: "again", prompt: "hello", resume: id };
+	const lost = { name: "lost", prompt: "hello", resume: "0123456789abcdef" };
+	await assert.rejects(recorded.delegate({ tasks: [again, lost] }), /session "0123456789abcdef" not found/);
+	const call = await recorded.delegate({ tasks: [again] });
+	assert.match(call.lines[0] ?? "", /^✓ again: completed/);
+});
+
 test("X8: a call that was refused hides nothing that its session said before", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { holdPi } from "../../src/child/held-pi.ts";
+import { createYard, specFor, type Yard } from "../rig/fake-run.ts";
+import { processesWithEnv, waitNoneWithEnv } from "../rig/processes.ts";
+import { until } from "../rig/until.ts";
+
+const MARKER = "PI_SUBAGENTS_RUN_ID";
+
+describe("a pi that was started before its task", () => {
+	let yard: Yard;
+	before(() => {
+		yard = createYard();
+	});
+	after(() => yard.dispose());
+
+	test("is taken once, by a run that starts the same way", async () => {
+		const spec = specFor(yard.project);
+		const held = holdPi(spec, "early");
+		const pi = await held.take(spec);
+		assert.equal(pi?.isAlive(), true);
+		assert.equal(await held.take(spec), undefined);
+		await pi?.end();
+		await waitNoneWithEnv(MARKER, spec.runId);
+	});
+
+	test("is ended when it is too old: what it has read may be out of date", async () => {
+		const spec = specFor(yard.project);
+		const held = holdPi(spec, "early", 3_000);
+		await until(() => processesWithEnv(MARKER, spec.runId).length === 1, "a pi that waits");
+		await waitNoneWithEnv(MARKER, spec.runId);
+		assert.equal(await held.take(spec), undefined);
+	});
+});
