@@ -1,6 +1,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
 import { catalogOf, type Host, parentOf, piCommand, settingsOf, surroundingsOf, trustContextOf } from "./call/host.ts";
+import { createTurns } from "./call/turns.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
@@ -135,6 +136,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		registry,
 		background,
 		budget,
+		turns: createTurns(),
 		headStart,
 		sessionSignal: () => session.signal,
 		warn,

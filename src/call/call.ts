@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
 import type { AgentToolResult, AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import pLimit from "p-limit";
 import { scriptPath } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
 import type { RunRecord } from "../domain/record.ts";
@@ -116,11 +115,13 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 	updates.request();
 	const release = host.store.hold(rows.map(({ request }) => request.sessionId));
 	try {
-		const inTurn = pLimit(parent.settings.maxConcurrency);
-		await inTurn.map(rows, (row) => {
+		const line = host.turns.join(parent.settings.maxConcurrency);
+		const inTurn = async (row: Row) => {
+			const end = row.plan.ok ? await line.turn(stop) : () => {};
 			queue.begun(row);
-			return runRow(row, call, stop, change);
-		});
+			await runRow(row, call, stop, change).finally(end);
+		};
+		await Promise.all(rows.map(inTurn));
 	} finally {
 		release();
 		updates.dispose();

@@ -24,6 +24,7 @@ import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { Keep } from "../session/keep.ts";
 import { loadSettings, readSetting, type Settings } from "../settings.ts";
+import type { Turns } from "./turns.ts";
 
 /** What a tool needs of the session it is called in, and of this process. */
 export interface Host {
@@ -42,6 +43,7 @@ export interface Host {
 	readonly registry: Registry;
 	readonly background: Background;
 	readonly budget: Budget;
+	readonly turns: Turns;
 	readonly headStart: HeadStart;
 	/** Aborted when the session ends. */
 	sessionSignal(): AbortSignal;

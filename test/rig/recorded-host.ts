@@ -1,5 +1,6 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Host } from "../../src/call/host.ts";
+import { createTurns } from "../../src/call/turns.ts";
 import { createLibrary } from "../../src/definitions/catalog.ts";
 import type { RunRecord } from "../../src/domain/record.ts";
 import type { Invocation } from "../../src/domain/spec.ts";
@@ -94,6 +95,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		},
 		library,
 		budget,
+		turns: createTurns(),
 		headStart: createHeadStart({ pi, command, library, budget, warn }),
 		registry,
 		background: createBackground(registry, { ...session.port, warn }),

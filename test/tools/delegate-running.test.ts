@@ -58,6 +58,37 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 		assert.equal(Math.max(...statuses), 1);
 	});
 
+	test("maxConcurrency is a limit of the session: tasks of several calls at once take turns [X35]", async () => {
+		const host = session({}, { maxConcurrency: 2 });
+		const running = new Map<string, number>();
+		let most = 0;
+		const calls = await Promise.all(
+			["a", "b", "c"].map((call) =>
+				host.delegate(
+					{ tasks: [1, 2, 3, 4, 5].map((index) => task(`${call}${index}`, { sleep: 100 }, { say: "x" })) },
+					{
+						onUpdate({ details }) {
+							const at = details.windows.filter(({ status, startedAt }) => status === "running" && startedAt > 0);
+							running.set(call, at.length);
+							most = Math.max(
+								most,
+								[...running.values()].reduce((sum, count) => sum + count, 0),
+							);
+						},
+					},
+				),
+			),
+		);
+		assert.equal(most, 2);
+		const firstEnds = calls.map(({ result }) =>
+			Math.min(...result.details.windows.map((each) => each.completedAt ?? 0)),
+		);
+		const lastEnds = calls.map(({ result }) =>
+			Math.max(...result.details.windows.map((each) => each.completedAt ?? 0)),
+		);
+		assert.ok(Math.max(...firstEnds) < Math.min(...lastEnds), "no call waits until another one is done");
+	});
+
 	test("A58: the time of a task runs from its own start, not while it waits", async () => {
 		const host = session({}, { maxConcurrency: 1, extend_timeout_debounce: 0 });
 		const tasks = [1, 2, 3].map((index) => ({ ...task(`t${index}`, { sleep: 1_200 }, { say: "x" }), timeout: 3 }));
