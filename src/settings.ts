@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { projectDirectories } from "./definitions/ancestors.ts";
 import { type TrustContext, trustOf } from "./definitions/trust.ts";
+import { limitIn } from "./domain/budget.ts";
 
 /** The `subagents` key of pi's settings files, with nothing left to interpret. */
 export interface Settings {
@@ -18,6 +19,10 @@ export interface Settings {
 	readonly maxRunsPerSession: number;
 	/** Seconds; undefined = no limit of its own. */
 	readonly timeout: number | undefined;
+	/** Limits of every run; undefined = none. */
+	readonly maxTokens: number | undefined;
+	readonly maxCost: number | undefined;
+	readonly maxTurns: number | undefined;
 	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
 	readonly isolation: "none" | "pid-namespace";
@@ -26,6 +31,8 @@ export interface Settings {
 	readonly maxRuns: number;
 	/** Where runs are kept: in the agent directory, or inside of the project. */
 	readonly runsIn: "home" | "project";
+	/** Why no run may start: a limit that was asked for cannot be read, and no run goes without it. */
+	readonly refusal: string | undefined;
 }
 export type Family = "delegate" | "subagent" | "background";
 
@@ -41,6 +48,8 @@ interface Field<T> {
 	readonly fallback: T;
 	parse(value: unknown): T | undefined;
 	readonly setBy: SetBy<T>;
+	/** What it must be. No run starts where it is not. */
+	readonly mustBe?: string;
 }
 
 /** What a project may do to the person's own value. */
@@ -54,6 +63,11 @@ type SetBy<T> =
 
 const ANY = { kind: "any" } as const;
 const PERSON = { kind: "person" } as const;
+/** No limit at all is the loosest. */
+const TIGHTEN_NUMBER: SetBy<number | undefined> = {
+	kind: "tighten",
+	isLooser: (asked, current) => current !== undefined && (asked ?? Number.POSITIVE_INFINITY) > current,
+};
 
 export const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
 
@@ -84,7 +98,15 @@ const choice = <T extends string>(key: string, options: readonly [T, ...T[]]): F
 	setBy: ANY,
 });
 
-const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
+const limit = (key: string, kind: "whole" | "any"): Field<number | undefined> => ({
+	key,
+	fallback: undefined,
+	parse: (value) => limitIn(value, kind),
+	mustBe: kind === "whole" ? "a whole number above 0" : "a number above 0",
+	setBy: TIGHTEN_NUMBER,
+});
+
+const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settings[K]> } = {
 	maxLinesPerWindow: clamped("maxLinesPerWindow", 15, 1, 500),
 	commandPreviewWidth: clamped("commandPreviewWidth", 160, 20, 10_000),
 	idleGraceSeconds: clamped("extend_timeout_debounce", 30, 0, 300),
@@ -108,12 +130,11 @@ const FIELDS: { readonly [K in keyof Settings]: Field<Settings[K]> } = {
 		key: "timeout",
 		fallback: undefined,
 		parse: (value) => (typeof value === "number" && value >= 1 && value <= 86_400 ? value : undefined),
-		// None at all is the loosest.
-		setBy: {
-			kind: "tighten",
-			isLooser: (asked, current) => current !== undefined && (asked ?? Number.POSITIVE_INFINITY) > current,
-		},
+		setBy: TIGHTEN_NUMBER,
 	},
+	maxTokens: limit("maxTokens", "whole"),
+	maxCost: limit("maxCost", "any"),
+	maxTurns: limit("maxTurns", "whole"),
 	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
 	isolation: {
@@ -140,11 +161,15 @@ export function loadSettings(agentDirectory: string, trust: TrustContext): Loade
 			warnings.push(`${project}: "subagents" is ignored, because this project is not trusted`);
 		} else sources.push({ path: project, values, of: "project" });
 	}
+	let refusal: string | undefined;
 	const entries = Object.entries(FIELDS).map(([name, field]) => [
 		name,
-		resolveField(field as Field<unknown>, sources, (problem) => warnings.push(problem)),
+		resolveField(field as Field<unknown>, sources, (problem, severity) => {
+			warnings.push(problem);
+			if (severity === "refusal") refusal ??= problem;
+		}),
 	]);
-	return { settings: Object.fromEntries(entries) as unknown as Settings, warnings };
+	return { settings: { ...Object.fromEntries(entries), refusal } as unknown as Settings, warnings };
 }
 
 interface Source {
@@ -153,7 +178,9 @@ interface Source {
 	readonly of: "person" | "project";
 }
 
-function resolveField(field: Field<unknown>, sources: readonly Source[], warn: (problem: string) => void): unknown {
+type Warn = (problem: string, severity?: "refusal") => void;
+
+function resolveField(field: Field<unknown>, sources: readonly Source[], warn: Warn): unknown {
 	return sources.reduce((current, { path, values, of }) => {
 		const value = values[field.key];
 		if (value === undefined) return current;
@@ -164,6 +191,10 @@ function resolveField(field: Field<unknown>, sources: readonly Source[], warn: (
 			return current;
 		}
 		const parsed = field.parse(value);
+		if (parsed === undefined && field.mustBe !== undefined) {
+			warn(`${setting} must be ${field.mustBe}: no sub-agent is started until it is`, "refusal");
+			return current;
+		}
 		if (of === "project" && setBy.kind === "tighten" && setBy.isLooser(parsed ?? field.fallback, current)) {
 			warn(`${setting} cannot be loosened by a project; ${describe(current)} is used`);
 			return current;

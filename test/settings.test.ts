@@ -26,6 +26,10 @@ const DEFAULTS = {
 	runRetentionDays: 14,
 	maxRuns: 200,
 	runsIn: "home",
+	maxTokens: undefined,
+	maxCost: undefined,
+	maxTurns: undefined,
+	refusal: undefined,
 };
 
 describe("settings", () => {
@@ -58,6 +62,23 @@ describe("settings", () => {
 
 	test("A157, A158, A160, X19: without any file these are the values", () => {
 		assert.deepEqual(load(), { settings: DEFAULTS, warnings: [] });
+	});
+	test("X37, X39: a project can only lower a limit, and a limit that cannot be read refuses every run", () => {
+		write(person(), { subagents: { maxTokens: 1_000, maxCost: 0.5 } });
+		write(ofProject(), { subagents: { maxTokens: 2_000, maxCost: 0.25, maxTurns: 3 } });
+		const { settings, warnings } = load();
+		assert.deepEqual([settings.maxTokens, settings.maxCost, settings.maxTurns], [1_000, 0.25, 3]);
+		assert.deepEqual([settings.refusal, warnings.length], [undefined, 1]);
+		assert.match(warnings[0] ?? "", /subagents\.maxTokens cannot be loosened by a project; 1000 is used$/);
+		for (const bad of [-5, 0, "2k", null, 1.5]) {
+			write(ofProject(), { subagents: { maxTokens: bad } });
+			const broken = load();
+			assert.equal(broken.settings.maxTokens, 1_000, String(bad));
+			assert.match(
+				broken.settings.refusal ?? "",
+				/subagents\.maxTokens must be a whole number above 0: no sub-agent is started/,
+			);
+		}
 	});
 
 	test("A157: the person's values, then the project's, key by key", () => {

@@ -13,6 +13,7 @@ import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { audienceOf } from "../present/audience.ts";
 import { paneTitle } from "../present/pane-text.ts";
+import { remarkBlocks } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
 import { execute, type PreparedRun } from "../run/execute.ts";
@@ -248,9 +249,14 @@ function updateOf(rows: readonly Row[], parent: Parent): AgentToolResult<CallDet
 }
 
 /** What the model is told of a call that has ended, with what it cost. */
-export function resultOf(rows: readonly Row[], parent: Parent, text: string): AgentToolResult<CallDetails> {
+export function resultOf(
+	rows: readonly Row[],
+	parent: Parent,
+	text: string,
+	remarks: readonly string[] = [],
+): AgentToolResult<CallDetails> {
 	return {
-		content: [{ type: "text", text }],
+		content: [{ type: "text", text }, ...remarkBlocks(remarks)],
 		details: detailsOf(rows, parent, "done"),
 		usage: rows.reduce((sum, { state }) => addUsage(sum, state.usage), noUsage),
 	};

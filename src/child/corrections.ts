@@ -18,13 +18,16 @@ export interface Corrections {
 	next(packet: Packet, outcome: Outcome): Packet | undefined;
 }
 
-export function createCorrections(contract: Contract): Corrections {
+/** `isUsedUp` says whether the run's budget is: from then on one correction is made at most. */
+export function createCorrections(contract: Contract, isUsedUp: () => boolean): Corrections {
 	if (contract.kind !== "finalize") {
 		return { observe() {}, made: () => contract, judge: (outcome) => outcome, next: () => undefined };
 	}
 	let seen = 0;
 	let processes = 0;
 	let refused = false;
+	/** Corrections after the budget was used up. */
+	let late = 0;
 	// Another extension may have reworded a reminder: what was sent from here counts in any case.
 	const count = () => Math.min(contract.attempts, Math.max(seen, processes));
 	return {
@@ -34,7 +37,9 @@ export function createCorrections(contract: Contract): Corrections {
 			if (message.role === "assistant") refused = false;
 			const refuses = isRefusal(message) && !refused; // a message with several calls is answered once
 			refused ||= refuses;
-			if (refuses || isReminder(message)) seen++;
+			if (!refuses && !isReminder(message)) return;
+			seen++;
+			if (isUsedUp()) late++;
 		},
 		made: () => ({ ...contract, attempts: count() }),
 		judge(outcome) {
@@ -43,7 +48,7 @@ export function createCorrections(contract: Contract): Corrections {
 			return { kind: "failed", failure: { kind: "unfinalized", attempts: contract.attempts } };
 		},
 		next(packet, outcome) {
-			const left = contract.attempts - count();
+			const left = isUsedUp() ? Math.min(1 - late, contract.attempts - count()) : contract.attempts - count();
 			if (left <= 0 || outcome.kind !== "failed" || outcome.failure.kind !== "unfinalized") return undefined;
 			processes = count() + 1;
 			return { ...packet, prompt: REMINDER, contract: { kind: "finalize", attempts: left - 1 } };

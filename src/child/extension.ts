@@ -4,12 +4,12 @@ import { Socket } from "node:net";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
-import type { Packet } from "../domain/spec.ts";
 import { requireFinalization } from "./finalization.ts";
-import { type KeyInUse, PACKET_TIMEOUT_MS, RUN_MARKER, type WarmUp } from "./protocol.ts";
+import { type ChildPacket, type FromChild, PACKET_TIMEOUT_MS, RUN_MARKER, type WarmUp } from "./protocol.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 import { enforceTools } from "./tool-limits.ts";
 import { warmUp } from "./warm-up.ts";
+import { createWrapUp } from "./wrap-up.ts";
 
 const LIFELINE_FD = 3;
 /** pi swallows what a handler throws and would go on without its task: a child in doubt ends with this code. */
@@ -24,18 +24,20 @@ export default function child(pi: ExtensionAPI): void {
 	process.once("beforeExit", leave);
 	let redact = createRedactor([]);
 	let prompted = false;
+	const tell = (message: FromChild) => void lifeline.write(`${JSON.stringify(message)}\n`);
 
 	pi.on("session_start", async (_event, context) => {
 		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
-		const { apiKey, contract } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		const { apiKey, contract, allowance } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
-		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts);
+		const wrapUp = createWrapUp({ allowance, contract }, (wrapUp) => tell({ wrapUp }));
+		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts, wrapUp);
+		wrapUp.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
 		const key = apiKey?.key ?? (await keyInUse(context));
 		if (key === undefined) return;
 		redact = createRedactor([key]);
-		const told: KeyInUse = { key };
-		lifeline.write(`${JSON.stringify(told)}\n`);
+		tell({ key });
 	});
 
 	enforceTools(
@@ -59,7 +61,7 @@ export default function child(pi: ExtensionAPI): void {
 	});
 }
 
-function receivePacket(socket: Socket): Promise<Packet> {
+function receivePacket(socket: Socket): Promise<ChildPacket> {
 	return new Promise((resolve) => {
 		const lines = createLineSplitter((line) => {
 			const message = parse(line);
@@ -73,9 +75,9 @@ function receivePacket(socket: Socket): Promise<Packet> {
 	});
 }
 
-function parse(line: Buffer): Packet | WarmUp {
+function parse(line: Buffer): ChildPacket | WarmUp {
 	try {
-		const message = JSON.parse(line.toString("utf8")) as Packet | WarmUp;
+		const message = JSON.parse(line.toString("utf8")) as ChildPacket | WarmUp;
 		if ("warmUp" in message || typeof message.prompt === "string") return message;
 	} catch {
 		// not a packet

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
 import { REMINDER } from "./corrections.ts";
+import type { WrapUpControl } from "./wrap-up.ts";
 
 /** As JSON Schema: the child loads nothing that it does not need. */
 const PARAMETERS = {
@@ -23,11 +24,19 @@ const FOR_THE_MODEL: object = { exposure: "model-only" };
 /** Another extension may look at the reminder first, or keep it to itself. */
 const MAX_QUEUE_MS = 2_000;
 
-/** The contract of an agent call: the child ends with one valid finalize call, and is corrected so many times in all. */
-export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
+/**
+ * The contract of an agent call: the child ends with one valid finalize call, and is corrected so many times in all, but
+ * at most once after its budget is used up.
+ */
+export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: WrapUpControl): void {
 	/** It has finalized, or has been corrected in vain. */
 	let over = false;
 	let corrections = 0;
+	let lastAttempt: number | undefined;
+	const mayCorrect = () => {
+		if (wrapUp.isDue()) lastAttempt ??= corrections + 1;
+		return corrections < Math.min(attempts, lastAttempt ?? attempts);
+	};
 	/** The call of the current message that ends the run, and how many results of the message let it end. */
 	let ending: { readonly callId: string; willing: number } | undefined;
 
@@ -59,7 +68,7 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
 		// What the output limit has cut is refused by pi, however whole it looks.
 		const whole = message.stopReason === "length" ? [] : calls;
 		const valid = whole.find((call) => typeof parseFinalized(call.arguments) === "object");
-		const last = valid ?? (corrections >= attempts ? calls[0] : undefined);
+		const last = valid ?? (mayCorrect() ? undefined : calls[0]);
 		ending = last && { callId: last.id, willing: 0 };
 	});
 	// pi ends only if every result of a message lets it: calls beside the one that ends are not made, and say so.
@@ -70,14 +79,14 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number): void {
 	});
 	pi.on("turn_end", ({ toolResults }, context) => {
 		const refused = !over && toolResults.some(({ toolName, isError }) => toolName === FINALIZE_TOOL && isError);
-		if (refused && corrections >= attempts) over = true;
+		if (refused && !mayCorrect()) over = true;
 		else if (refused) corrections++;
 		// A call that pi refuses by itself (no such tool, cut off) would have it ask the model again.
 		if (over && ending && toolResults.length > ending.willing) context.abort();
 	});
 	// Not at `agent_end`: a retry or a compaction may follow, and then the answer.
 	pi.on("agent_before_settle", async ({ outcome }, context) => {
-		if (over || outcome !== "completed" || corrections >= attempts) return;
+		if (over || outcome !== "completed" || wrapUp.hasStopped() || !mayCorrect()) return;
 		corrections++;
 		pi.sendUserMessage(REMINDER, { deliverAs: "followUp" });
 		const deadline = performance.now() + MAX_QUEUE_MS;

@@ -6,11 +6,11 @@ import type { Exit, RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
 import { cut, cutFront, describeMessage } from "../domain/messages.ts";
 import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
-import type { Packet, RunSpec } from "../domain/spec.ts";
+import type { RunSpec } from "../domain/spec.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
 import type { Isolation } from "./isolation.ts";
-import { CHILD_MARKERS, type KeyInUse, PLACEHOLDER, RUN_MARKER, type WarmUp } from "./protocol.ts";
+import { CHILD_MARKERS, type ChildPacket, type FromChild, PLACEHOLDER, RUN_MARKER, type WarmUp } from "./protocol.ts";
 import type { Pi } from "./stop-ladder.ts";
 
 export interface PiProcess extends Pi {
@@ -43,7 +43,7 @@ export interface WaitingPi {
 	/** Has it load what a first request in this dialect needs. */
 	warmUp(dialect: string): void;
 	/** Hands over the packet, and turns what pi prints into events and files: nothing is read before. */
-	begin(packet: Packet, artifacts: Artifacts, listener: Listener): PiProcess;
+	begin(packet: ChildPacket, artifacts: Artifacts, listener: Listener): PiProcess;
 	/** Ends one that is not needed; there is nothing in it that could be lost. */
 	end(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 	const signal = (name: NodeJS.Signals) => {
 		if (child.pid !== undefined && isAlive()) isolation.signal(child.pid, name);
 	};
-	const tell = (message: Packet | WarmUp) => void lifeline.write(`${JSON.stringify(message)}\n`);
+	const tell = (message: ChildPacket | WarmUp) => void lifeline.write(`${JSON.stringify(message)}\n`);
 	return {
 		isAlive,
 		warmUp: (dialect) => tell({ warmUp: dialect }),
@@ -104,15 +104,16 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
  */
 function readOutput(
 	[stdout, stderr, lifeline]: readonly [Readable, Readable, Readable],
-	packet: Packet,
+	packet: ChildPacket,
 	artifacts: Artifacts,
 	listener: Listener,
 	complaints: "at once" | "after speech",
 ) {
 	const secrets = packet.apiKey ? [packet.apiKey.key] : [];
 	let clean = createLineRedactor(secrets);
-	readKeys(lifeline, (key) => {
-		clean = createLineRedactor([...secrets, key]);
+	readLifeline(lifeline, (message) => {
+		if ("key" in message) clean = createLineRedactor([...secrets, message.key]);
+		else tellOwn({ type: "wrap-up", ...message.wrapUp }, artifacts, listener);
 	});
 	const stray = createStray(artifacts, listener);
 	const tail = createTail();
@@ -228,12 +229,20 @@ function createTail() {
 	};
 }
 
+function tellOwn(event: RunEvent, artifacts: Artifacts, listener: Listener): void {
+	artifacts.own(event);
+	listener.onEvent(event);
+	listener.onChunk();
+}
+
 /** Whatever else is told there is not ours. */
-function readKeys(lifeline: Readable, onKey: (key: string) => void): void {
+function readLifeline(lifeline: Readable, onMessage: (message: FromChild) => void): void {
 	const lines = createLineSplitter((line) => {
 		try {
-			const { key } = JSON.parse(line.toString("utf8")) as Partial<KeyInUse>;
-			if (typeof key === "string") onKey(key);
+			const message = JSON.parse(line.toString("utf8")) as FromChild;
+			if ("key" in message ? typeof message.key === "string" : typeof message.wrapUp.reason === "object") {
+				onMessage(message);
+			}
 		} catch {
 			// nothing that a child of ours says
 		}

@@ -1,9 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
+import type { Allowance } from "../domain/budget.ts";
 import type { StopCause } from "../domain/event.ts";
 import type { Packet } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
+import type { WrapUp } from "../domain/wrap-up.ts";
 import { isPrivate } from "../files/private.ts";
 
 /** In the environment of every child and of all that it starts: how the processes of a run are found again. */
@@ -27,10 +29,15 @@ export interface WarmUp {
 	readonly warmUp: string;
 }
 
-/** What a child tells its supervisor on fd 3: a key that it uses, so that the supervisor can keep it out of all it writes. */
-export interface KeyInUse {
-	readonly key: string;
+/** The packet as the supervisor hands it to the child. */
+export interface ChildPacket extends Packet {
+	readonly allowance: Allowance;
 }
+
+/** What a child tells its supervisor on fd 3. */
+export type FromChild =
+	/** A key that it uses, so that the supervisor can keep it out of all it writes. */
+	{ readonly key: string } | { readonly wrapUp: WrapUp };
 
 /** Lines of JSON from the parent to the supervisor. */
 export type ToSupervisor =

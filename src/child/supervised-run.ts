@@ -1,3 +1,4 @@
+import { createMeter, NO_AMOUNTS } from "../domain/budget.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
 import { messageOf } from "../domain/result.ts";
@@ -8,7 +9,7 @@ import { createCorrections } from "./corrections.ts";
 import { type HeldPi, holdPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
 import { type Listener, type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
-import { GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
+import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { lockSession } from "./session-lock.ts";
 import { stopPi, sweep } from "./stop-ladder.ts";
@@ -24,13 +25,12 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 	let over = false;
 	let grown = () => {};
 	const stopped = new AbortController();
-	const corrections = createCorrections(spec.contract);
+	const meter = createMeter({ limit: spec.budget, before: NO_AMOUNTS });
+	const corrections = createCorrections(spec.contract, () => meter.usedUp() !== undefined);
 
 	const apply = (event: RunEvent) => {
 		state = reduce(state, event);
-		guard.observe(event);
-		corrections.observe(event);
-		child.observe(event);
+		for (const observer of [guard, meter, corrections, child]) observer.observe(event);
 	};
 	const flush = () => {
 		artifacts.flush();
@@ -72,7 +72,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		const waiting = await held.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
 		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
-		const exit = await child.run(spawn, packet, startedAt, waiting);
+		const exit = await child.run(spawn, { ...packet, allowance: meter.allowance() }, startedAt, waiting);
 		if (spec.contract.kind !== "finalize" || (!child.wasEnded() && hasCrashed(exit))) return exit;
 		await child.drained();
 		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
@@ -117,7 +117,7 @@ function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listen
 	const end = (graceMs: number) => {
 		if (pi && !gone) ending ??= stopPi(pi, graceMs);
 	};
-	const begin = async (waiting: WaitingPi, packet: Packet, startedAt: number): Promise<Exit> => {
+	const begin = async (waiting: WaitingPi, packet: ChildPacket, startedAt: number): Promise<Exit> => {
 		pi = waiting.begin(packet, artifacts, listener);
 		ending = undefined;
 		gone = false;
@@ -138,7 +138,7 @@ function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listen
 		 */
 		async run(
 			spawn: () => WaitingPi | undefined,
-			packet: Packet,
+			packet: ChildPacket,
 			startedAt: number,
 			held: WaitingPi | undefined,
 		): Promise<Exit> {

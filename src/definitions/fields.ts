@@ -1,3 +1,4 @@
+import { limitIn } from "../domain/budget.ts";
 import { isThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from "../domain/definition.ts";
 import type { Frontmatter, Problem } from "./frontmatter.ts";
 
@@ -24,6 +25,9 @@ export const FIELDS = [
 	"apiKey",
 	"extraArgs",
 	"timeout",
+	"maxTokens",
+	"maxCost",
+	"maxTurns",
 ] as const;
 export type Field = (typeof FIELDS)[number];
 
@@ -38,6 +42,8 @@ export interface FieldReader {
 	flag(field: Field): boolean;
 	thinkingLevel(field: Field): ThinkingLevel | undefined;
 	number(field: Field, min: number, max: number): number | undefined;
+	/** A limit above 0, `whole` or not; 0 where the field is missing. */
+	limit(field: Field, kind: "whole" | "any"): number;
 	readonly problems: readonly Problem[];
 }
 
@@ -94,6 +100,14 @@ export function createFieldReader({ fields, lineOf }: Frontmatter): FieldReader 
 			const number = typeof value === "string" ? Number(value.trim() || Number.NaN) : value;
 			if (typeof number === "number" && number >= min && number <= max) return number;
 			return complain(field, `must be a number from ${min} to ${max}`);
+		},
+		limit(field, kind) {
+			const value = fields[field] ?? undefined;
+			if (value === undefined) return 0;
+			const number = limitIn(typeof value === "string" ? Number(value.trim() || Number.NaN) : value, kind);
+			return (
+				number ?? complain(field, kind === "whole" ? "must be a whole number above 0" : "must be a number above 0") ?? 0
+			);
 		},
 	};
 }

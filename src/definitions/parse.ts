@@ -80,6 +80,11 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 		apiKey: reader.text("apiKey"),
 		extraArgs: reader.list("extraArgs") ?? [],
 		timeoutSeconds: reader.number("timeout", 1, MAX_TIMEOUT_SECONDS),
+		budget: {
+			tokens: reader.limit("maxTokens", "whole"),
+			cost: reader.limit("maxCost", "any"),
+			turns: reader.limit("maxTurns", "whole"),
+		},
 	};
 	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };
 	if (tools.ok && skills.ok) {

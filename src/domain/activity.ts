@@ -62,6 +62,7 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 		case "settled":
 			return { kind: "wrapping-up", since: at };
 		case "clock":
+		case "wrap-up":
 		case "stray":
 		case "ended":
 			return before;

@@ -34,6 +34,8 @@ export interface BackgroundEnd {
 	readonly exitCode: number | null;
 	readonly stopReason: string | undefined;
 	readonly errorMessage: string | undefined;
+	/** What is said of it besides: a sentence each. */
+	readonly remarks: readonly string[];
 	/** The answer, or what there was of it; cut when it is long. */
 	readonly text: string;
 	readonly toolCalls: number;
@@ -85,6 +87,7 @@ export function recordOfBackground(run: BackgroundRun): RunRecord {
 				: {
 						...{ kind: "ended", at: progress.at, exitCode: progress.exitCode, model: run.resolvedModel },
 						...{ stopReason: progress.stopReason, errorMessage: progress.errorMessage, text: progress.text },
+						remarks: progress.remarks,
 						...{ messages: [], messageCount: progress.messageCount, usage: progress.usage },
 						status: progress.status === "completed" ? "completed" : "error",
 					},

@@ -52,7 +52,16 @@ export function decodeTrail(line: Buffer): RunEvent | undefined {
 export const encodeOwn = (event: RunEvent): string => `${JSON.stringify({ type: OWN, event })}\n`;
 const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
-const OWN_EVENTS = new Set<unknown>(["started", "delta", "thinking", "calling", "stray", "stopping", "clock"]);
+const OWN_EVENTS = new Set<unknown>([
+	"started",
+	"delta",
+	"thinking",
+	"calling",
+	"stray",
+	"wrap-up",
+	"stopping",
+	"clock",
+]);
 
 export function isDelta(line: Line): boolean {
 	return line.kind === "record" ? line.delta : line.kind === "event" && isPiece(line.event);

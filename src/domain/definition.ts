@@ -1,3 +1,5 @@
+import type { Amounts } from "./budget.ts";
+
 /** The three words by which a definition is called, and the three kinds of directory that hold definitions. */
 export type DefinitionKind = "profile" | "preset" | "agent";
 export const DEFINITION_KINDS: readonly DefinitionKind[] = ["profile", "preset", "agent"];
@@ -23,6 +25,8 @@ export interface AgentDefinition {
 	readonly apiKey: string | undefined;
 	readonly extraArgs: readonly string[];
 	readonly timeoutSeconds: number | undefined;
+	/** 0 = no limit of its own. */
+	readonly budget: Amounts;
 }
 
 export interface Origin {

@@ -1,5 +1,7 @@
 import type { Message, Usage } from "@earendil-works/pi-ai";
+import type { UsedUp } from "./budget.ts";
 import type { RunResult } from "./state.ts";
+import type { WrapUp } from "./wrap-up.ts";
 
 /** What a sub-agent's conversation consists of. pi's own system messages are not part of it. */
 export type ChatMessage = Exclude<Message, { role: "system" }>;
@@ -37,6 +39,8 @@ export type RunEvent =
 	| { readonly type: "spent"; readonly usage: Usage }
 	/** Output that is not an event. */
 	| { readonly type: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
+	/** The run has to finish with what it has. */
+	| ({ readonly type: "wrap-up" } & WrapUp)
 	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }
 	/** It has begun to work; also again, where an extension of its own has it go on after it had settled. */
 	| { readonly type: "working" }
@@ -47,6 +51,8 @@ export type RunEvent =
 export type StopCause =
 	| { readonly kind: "timeout"; readonly afterMs: number }
 	| { readonly kind: "loop"; readonly tool: string }
+	/** It had to finish with what it had, and gave no answer. */
+	| ({ readonly kind: "budget" } & UsedUp)
 	/** A bug of ours: whoever watched over the run could not go on. */
 	| { readonly kind: "broken"; readonly message: string }
 	| { readonly kind: "aborted"; readonly by: "caller" | "person" | "parent-death" | "signal" };

@@ -28,6 +28,8 @@ export type RunProgress =
 			readonly model: string | undefined;
 			readonly stopReason: string | undefined;
 			readonly errorMessage: string | undefined;
+			/** What is said of it besides: a sentence each. */
+			readonly remarks: readonly string[];
 			/** The last text; cut when it is long. */
 			readonly text: string;
 			/** The newest messages that fit. */
@@ -52,3 +54,7 @@ export const hasBegun = ({ directory, progress }: RunRecord): boolean =>
 		progress.exitCode !== null ||
 		progress.messageCount > 0 ||
 		progress.errorMessage === INTERRUPTED);
+
+/** Only the texts of what should be a list of them. */
+export const textsIn = (value: unknown): readonly string[] =>
+	Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];

@@ -1,3 +1,4 @@
+import type { Amounts } from "./budget.ts";
 import type { DefinitionKind, Scope } from "./definition.ts";
 
 /** Everything one run needs but its secrets and its prompt: closed, serialisable, and written to meta.json as it is. */
@@ -17,6 +18,7 @@ export interface RunSpec {
 	/** Where the run's control socket is, wherever later readers have their own. */
 	readonly socket: string;
 	readonly limits: Limits;
+	readonly budget: Amounts;
 	readonly contract: Contract;
 	/** A session file that one run at a time may write to; undefined where the run has its own or none. */
 	readonly sharedSession: string | undefined;

@@ -2,10 +2,11 @@ import type { AssistantMessage, StopReason, Usage } from "@earendil-works/pi-ai"
 import { type Activity, activityAfter } from "./activity.ts";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
-import { cut, cutFront, lastAssistant, lastTextIn } from "./messages.ts";
+import { cut, cutFront, lastAssistant, lastTextIn, textOf } from "./messages.ts";
 import { unreachable } from "./result.ts";
 import type { Contract } from "./spec.ts";
 import { addUsage, noUsage } from "./usage.ts";
+import type { WrapUp, WrapUpReason } from "./wrap-up.ts";
 
 export type Phase =
 	| { readonly kind: "queued" }
@@ -45,6 +46,8 @@ export interface RunResult {
 	readonly toolCalls: number;
 	readonly messageCount: number;
 	readonly finalized: Finalized | undefined;
+	/** Why it had to finish with what it had; also where it then failed. */
+	readonly cutShort: WrapUpReason | undefined;
 	/** Processes that the child had left running: ended, or with `leftovers: "keep"` only listed. */
 	readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
 	/** Files that could not be written. The run itself does not suffer from it. */
@@ -73,6 +76,7 @@ export interface RunState {
 	readonly settled: boolean;
 	readonly stopCause: StopCause | undefined;
 	readonly finalized: Finalized | undefined;
+	readonly wrapUp: WrapUp | undefined;
 }
 
 /** Keeps a run bounded in memory and `reduce` linear. */
@@ -94,6 +98,7 @@ export const initialState: RunState = {
 	settled: false,
 	stopCause: undefined,
 	finalized: undefined,
+	wrapUp: undefined,
 };
 
 /** Half of it goes at a time: a text that is cut at every piece is copied at every piece. */
@@ -128,6 +133,8 @@ function fold(state: RunState, event: RunEvent): RunState {
 			return { ...state, usage: addUsage(state.usage, event.usage) };
 		case "stray":
 			return withEntry(state, { kind: "stray", stream: event.stream, text: cut(event.text, MAX_STRAY_CHARS) });
+		case "wrap-up":
+			return { ...state, wrapUp: { reason: state.wrapUp?.reason ?? event.reason, stage: event.stage } };
 		case "stopping":
 			return { ...state, stopCause: state.stopCause ?? event.cause }; // the first one wins
 		case "working":
@@ -210,10 +217,16 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 	if (state.stopCause && !isOver(state, contract)) return failed({ kind: "stopped", cause: state.stopCause });
 	if (exit.kind === "refused") return failed({ kind: "rejected", message: exit.message });
 	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
-	const last = lastAssistant(messagesOf(state));
+	const last = lastAnswer(state);
 	if (!state.settled && !(contract.kind === "finalize" && left(exit, last)))
 		return failed({ kind: "exit", exit, stderr });
 	if (!last) return failed({ kind: "silent", stderr });
+	return state.wrapUp?.stage === "stopped"
+		? stoppedShort(state.wrapUp.reason, last, contract)
+		: ofLastMessage(state, last, contract);
+}
+
+function ofLastMessage(state: RunState, last: AssistantMessage, contract: Contract): Outcome {
 	if (last.stopReason !== "stop" && last.stopReason !== "length" && last.stopReason !== "toolUse") {
 		return failed({
 			kind: "model",
@@ -226,6 +239,22 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 		text: lastTextOf(state), // it may have said it all before a last message without words
 		end: last.stopReason === "length" ? "output-limit" : "natural",
 	};
+}
+
+/** The last message of the model; of a run that was stopped because it called tools again, the one with these calls. */
+function lastAnswer(state: RunState): AssistantMessage | undefined {
+	const messages = messagesOf(state);
+	if (state.wrapUp?.stage !== "stopped") return lastAssistant(messages);
+	return messages.findLast(
+		(each) => each.role === "assistant" && each.content.some(({ type }) => type === "toolCall"),
+	) as AssistantMessage | undefined;
+}
+
+/** It went on calling tools: what it wrote beside the calls is its answer, unless it has to hand one over. */
+function stoppedShort(reason: WrapUpReason, last: AssistantMessage, contract: Contract): Outcome {
+	const text = textOf(last);
+	if (contract.kind === "finalize" || text.trim() === "") return failed({ kind: "stopped", cause: reason });
+	return { kind: "completed", text, end: last.stopReason === "length" ? "output-limit" : "natural" };
 }
 
 /** A run that has settled is not stopped: it only has to go. One that still owes its answer would have been corrected. */
@@ -276,6 +305,7 @@ export function resultOf(
 		toolCalls: state.toolCalls,
 		messageCount: state.messageCount,
 		finalized: state.finalized,
+		cutShort: state.wrapUp?.reason,
 		leftovers: end.leftovers,
 		artifactErrors: end.artifactErrors,
 	};

@@ -1,5 +1,6 @@
 import { findDefinition } from "../definitions/lookup.ts";
 import { realPath } from "../definitions/real-path.ts";
+import { type Amounts, NO_AMOUNTS, smallest } from "../domain/budget.ts";
 import type { DefinitionKind } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { err, ok, type Result } from "../domain/result.ts";
@@ -43,6 +44,7 @@ export async function planRun(
 	const { word, definition: name, runId, sessionId, family, label, task, contract } = request;
 	const found = name === undefined ? undefined : findDefinition(surroundings.catalog, word, name);
 	if (found && !found.ok) return err(found.error.message);
+	if (parent.settings.refusal !== undefined) return err(parent.settings.refusal);
 	const cwd = planCwd(request.cwd, parent.cwd);
 	if (!cwd.ok) return cwd;
 	const { settings } = parent;
@@ -74,6 +76,7 @@ export async function planRun(
 				idleGraceMs: settings.idleGraceSeconds * 1_000,
 				repeatedCalls: settings.repeatedCalls,
 			},
+			budget: smallest(found?.value.budget ?? NO_AMOUNTS, budgetOf(settings)),
 			contract,
 			sharedSession: request.sharedSession,
 			lifetime: request.lifetime,
@@ -84,6 +87,12 @@ export async function planRun(
 		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
 	});
 }
+
+const budgetOf = ({ maxTokens, maxCost, maxTurns }: Parent["settings"]): Amounts => ({
+	tokens: maxTokens ?? 0,
+	cost: maxCost ?? 0,
+	turns: maxTurns ?? 0,
+});
 
 /** A session in the run's own directory is there before pi is: pi takes an empty file, and leaves it as private as it is. */
 const sessionFiles = ({ family }: RunRequest): readonly RunFile[] =>

@@ -1,6 +1,7 @@
 import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/state.ts";
 import { shorten } from "./answer-lines.ts";
+import { remarksOn } from "./remarks.ts";
 import { reportFailure } from "./text.ts";
 
 /** The words of an agent call. A failed one has no answer, and so none of its words. */
@@ -12,11 +13,14 @@ export const agentStatusOf = ({ outcome, finalized }: RunResult): AgentStatus =>
 /** What an agent handed over, under a header that says how it went and where to go on; at most `limit` characters of it. */
 export function agentAnswer(sessionId: string, result: RunResult, limit: number): string {
 	const { outcome, text } = result;
+	const notes = remarksOn(result)
+		.map((remark) => `\n**Note:** ${remark}`)
+		.join("");
 	if (outcome.kind === "completed") {
-		return `**Status:** ${agentStatusOf(result)}\n**Session ID:** \`${sessionId}\`\n\n---\n\n${shorten(outcome.text, sessionId, limit)}`;
+		return `**Status:** ${agentStatusOf(result)}\n**Session ID:** \`${sessionId}\`${notes}\n\n---\n\n${shorten(outcome.text, sessionId, limit)}`;
 	}
 	const error = `Error: ${reportFailure(outcome.failure)}`;
 	if (outcome.failure.kind === "rejected") return error; // it never began, so there is nothing to go on with
-	const failed = `${error}\n**Session ID:** \`${sessionId}\` (call the agent again with it to go on)`;
+	const failed = `${error}\n**Session ID:** \`${sessionId}\` (call the agent again with it to go on)${notes}`;
 	return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text, sessionId, limit)}`;
 }

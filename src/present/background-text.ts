@@ -112,10 +112,11 @@ const errorOf = ({ errorMessage }: BackgroundEnd) =>
 	errorMessage === undefined ? "" : ` — ${cut(sanitizeLine(errorMessage), MAX_ERROR_CHARS)}`;
 
 /** An answer that is none, or not all of one, says so. */
-function remarkOn({ status, stopReason, text }: BackgroundEnd): string {
-	if (status !== "completed") return "";
-	if (stopReason === "length") return ", cut by the output limit";
-	return text.trim() === "" ? ", no text output" : "";
+function remarkOn({ status, stopReason, text, remarks }: BackgroundEnd): string {
+	const told = remarks.map((remark) => `, ${sanitizeLine(remark)}`).join("");
+	if (status !== "completed") return told;
+	if (stopReason === "length") return `, cut by the output limit${told}`;
+	return text.trim() === "" ? `, no text output${told}` : told;
 }
 
 const secondsBetween = (from: number, to: number) => Math.max(0, Math.round((to - from) / 1_000));

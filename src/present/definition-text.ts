@@ -1,3 +1,4 @@
+import { type Amounts, describeCost, describeCount } from "../domain/budget.ts";
 import type { AgentDefinition, ModelChoice, Origin, SkillPolicy, ToolPolicy } from "../domain/definition.ts";
 import { maskKey } from "../domain/key.ts";
 import { cut } from "../domain/messages.ts";
@@ -67,7 +68,7 @@ export function modelWords({ provider, name, thinking }: ModelChoice): string | 
 }
 
 function settingsWords(definition: AgentDefinition): string[] {
-	const { tools, skills, extensions, contextFiles, apiKey, extraArgs, timeoutSeconds } = definition;
+	const { tools, skills, extensions, contextFiles, apiKey, extraArgs, timeoutSeconds, budget } = definition;
 	return [
 		toolsWords(tools),
 		...skillsWords(skills),
@@ -76,8 +77,19 @@ function settingsWords(definition: AgentDefinition): string[] {
 		contextFiles === "none" ? "no context files" : undefined,
 		extraArgs.length > 0 ? `arguments: ${extraArgs.join(" ")}` : undefined,
 		timeoutSeconds === undefined ? undefined : `timeout: ${timeoutSeconds}s`,
+		budgetWords(budget),
 		apiKey === undefined ? undefined : "own API key",
 	].filter((words) => words !== undefined);
+}
+
+/** `at most 2,500 tokens, $0.50, 3 turns`; undefined where there is no limit. */
+export function budgetWords({ tokens, cost, turns }: Amounts): string | undefined {
+	const limits = [
+		...(tokens > 0 ? [`${describeCount(tokens)} tokens`] : []),
+		...(cost > 0 ? [describeCost(cost)] : []),
+		...(turns > 0 ? [turns === 1 ? "1 turn" : `${describeCount(turns)} turns`] : []),
+	];
+	return limits.length === 0 ? undefined : `at most ${limits.join(", ")}`;
 }
 
 export function toolsWords(policy: ToolPolicy): string | undefined {

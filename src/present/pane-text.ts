@@ -2,6 +2,7 @@ import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { cut, describeMessage } from "../domain/messages.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
+import { remarksOn } from "./remarks.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import { describeFailure } from "./text.ts";
 
@@ -37,5 +38,6 @@ export function paneEnd(result: RunResult | undefined): string {
 	const outcome = result?.outcome ?? { kind: "failed", failure: LOST };
 	const status = endStatusOf(outcome);
 	const reason = outcome.kind === "failed" ? ` — ${sanitizeLine(describeFailure(outcome.failure))}` : "";
-	return `\n${ICONS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}\n`;
+	const remarks = result ? remarksOn(result).map((remark) => `, ${sanitizeLine(remark)}`) : [];
+	return `\n${ICONS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n`;
 }

@@ -39,12 +39,17 @@ export function shareLimit(lengths: readonly number[], limit: number): number[] 
 
 /** One block per task of a parallel call. A line of an answer that looks like the head of a block is none of ours. */
 export function presetBlocks(
-	tasks: readonly { readonly name: string; readonly status: string; readonly answer: string }[],
+	tasks: readonly {
+		readonly name: string;
+		readonly status: string;
+		readonly answer: string;
+		readonly remarks: readonly string[];
+	}[],
 ): string {
 	return tasks
 		.map(
-			({ name, status, answer }, index) =>
-				`[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${escapeLines(answer, /^(?=\[\d+\/\d+\] )/gm)}`,
+			({ name, status, answer, remarks }, index) =>
+				`[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${remarks.map((remark) => `[${remark}]\n`).join("")}${escapeLines(answer, /^(?=\[\d+\/\d+\] )/gm)}`,
 		)
 		.join("\n\n");
 }

@@ -4,6 +4,7 @@ import { cut } from "../domain/messages.ts";
 import { unreachable } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import type { Failure, Outcome, RunState } from "../domain/state.ts";
+import { describeWrapUp } from "../domain/wrap-up.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
 /** The words of `delegate_to_subagents` and the retrieval tools. */
@@ -50,6 +51,8 @@ function describeStop(cause: StopCause, family: RunSpec["family"] | undefined): 
 			return `Timed out after ${cause.afterMs / 1_000}s.${family === "delegate" ? " Consider resuming with a longer timeout." : ""}`;
 		case "loop":
 			return "Loop detected: sub-agent is repeating the same tool calls";
+		case "budget":
+			return `Sub-agent was ${describeWrapUp(cause)} and gave no answer`;
 		case "broken":
 			return `Sub-agent was stopped because its supervisor failed: ${cause.message}`;
 		case "aborted":

@@ -12,6 +12,7 @@ export interface ToldRun {
 	readonly partial: string;
 	readonly messageCount: number;
 	readonly errorMessage: string | undefined;
+	readonly remarks: readonly string[];
 }
 
 const MAX_ARGUMENT_CHARS = 120;
@@ -28,7 +29,8 @@ export function sessionTranscript(runs: readonly ToldRun[]): string {
 				(message) => message.role === "assistant" && message.errorMessage === run.errorMessage,
 			);
 			const error = run.errorMessage === undefined || said ? [] : [`[Error: ${run.errorMessage}]`];
-			return [...header, ...parts, ...lastWords, ...error].join("\n");
+			const remarks = run.remarks.map((remark) => `[${remark}]`);
+			return [...header, ...parts, ...lastWords, ...error, ...remarks].join("\n");
 		})
 		.join("\n---\n");
 }
@@ -36,7 +38,8 @@ export function sessionTranscript(runs: readonly ToldRun[]): string {
 /** The prompt of a task that goes on with a session. */
 export function resumePrompt(runs: readonly ToldRun[], prompt: string): string {
 	const told = runs.map((run, index) => {
-		const header = `--- Run ${index + 1} (${run.status}, ${run.messageCount} messages) ---`;
+		const remarks = run.remarks.map((remark) => `, ${remark}`).join("");
+		const header = `--- Run ${index + 1} (${run.status}, ${run.messageCount} messages${remarks}) ---`;
 		// The first message is the prompt with its files and its own "Previously": told again and again it would explode.
 		const lines = [`User: ${run.prompt}`, ...run.messages.slice(startOf(run.messages)).flatMap(resumeLines)];
 		if (run.partial !== "") lines.push(`Assistant: ${run.partial}`);

@@ -2,8 +2,9 @@ import type { Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage } from "../domain/event.ts";
 import { cut, lastAssistant, newestWithin } from "../domain/messages.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { messagesOf, type RunState } from "../domain/state.ts";
+import { messagesOf, type RunResult, type RunState } from "../domain/state.ts";
 import type { Audience } from "./audience.ts";
+import { remarksOn } from "./remarks.ts";
 import { type DelegateStatus, delegateStatusOf, describeFailure, exitCodeOf } from "./text.ts";
 import { type Todos, todosOf } from "./todos.ts";
 import type { WindowLine } from "./window-line.ts";
@@ -24,6 +25,8 @@ export interface TaskWindow {
 	readonly thinking?: string;
 	readonly stopReason?: string;
 	readonly errorMessage?: string;
+	/** What is said of it besides: a sentence each. */
+	readonly remarks?: readonly string[];
 	readonly profileName?: string;
 	/** Where the definition comes from, and whether a project's hides one of the person's own. */
 	readonly profileSource?: "global" | "project" | "project, hides global";
@@ -95,6 +98,7 @@ function windowOf(task: ShownTask, lines: readonly WindowLine[], allMessages: re
 		...(result?.outcome.kind === "failed" && {
 			errorMessage: cut(describeFailure(result.outcome.failure, spec?.family), MAX_ERROR_CHARS),
 		}),
+		...remarksOf(result),
 		...(profile !== undefined && { profileName: profile }),
 		...(spec?.agent && { profileSource: spec.agent.shadows ? "project, hides global" : spec.agent.scope }),
 		timeout: task.timeoutSeconds,
@@ -104,6 +108,11 @@ function windowOf(task: ShownTask, lines: readonly WindowLine[], allMessages: re
 		...(todos.done < todos.total && { todos }),
 		usage: state.usage,
 	};
+}
+
+function remarksOf(result: RunResult | undefined): Pick<TaskWindow, "remarks"> {
+	const remarks = result ? remarksOn(result) : [];
+	return remarks.length > 0 ? { remarks } : {};
 }
 
 function modelOf(state: RunState): { provider: string; id: string } | undefined {

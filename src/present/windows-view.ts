@@ -221,7 +221,9 @@ function finalBody(window: TaskWindow, { theme, width, indent, maxLines, expande
 	const error = window.errorMessage === undefined ? [] : wrapPlain(sanitizeLine(window.errorMessage), room);
 	const isCut = all.length > shown.length || error.length > MAX_ERROR_ROWS;
 	const errorRows = (expanded ? error : error.slice(0, MAX_ERROR_ROWS)).map((row) => theme.fg("error", row));
-	const body = window.errorMessage !== undefined && shown.length === 0 ? errorRows : [...lines, ...errorRows];
+	const said = window.errorMessage !== undefined && shown.length === 0 ? errorRows : [...lines, ...errorRows];
+	const remarks = (window.remarks ?? []).flatMap((remark) => wrapPlain(sanitizeLine(remark), room));
+	const body = [...said, ...remarks.map((row) => theme.fg("warning", row))];
 	return { rows: body.map((row) => " ".repeat(indent) + row), isCut };
 }
 

@@ -1,5 +1,6 @@
 import { basename, isAbsolute } from "node:path";
 import type { BackgroundEnd, BackgroundRun } from "../domain/background.ts";
+import { textsIn } from "../domain/record.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { isRunId } from "../run-directory/names.ts";
 import { shortened } from "./session-entries.ts";
@@ -99,7 +100,7 @@ function decodeUpdate(data: unknown): { readonly runId: string; readonly end: Ba
 	const { texts, numbers, optional } = fieldsOf(data);
 	const { runId, status } = texts;
 	if (runId === undefined || (status !== "completed" && status !== "failed" && status !== "aborted")) return undefined;
-	const { usage } = data as { usage?: unknown };
+	const { usage, remarks } = data as { usage?: unknown; remarks?: unknown };
 	return {
 		runId,
 		end: {
@@ -109,6 +110,7 @@ function decodeUpdate(data: unknown): { readonly runId: string; readonly end: Ba
 			exitCode: numbers.exitCode ?? null,
 			stopReason: optional("stopReason"),
 			errorMessage: optional("errorMessage"),
+			remarks: textsIn(remarks),
 			text: texts.text ?? "",
 			toolCalls: numbers.toolCalls ?? 0,
 			messageCount: numbers.messageCount ?? 0,

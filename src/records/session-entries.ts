@@ -1,7 +1,7 @@
 import { basename, isAbsolute } from "node:path";
 import { isChatMessage } from "../domain/decode.ts";
 import { cut, lastTextIn, newestWithin } from "../domain/messages.ts";
-import type { RunProgress, RunRecord } from "../domain/record.ts";
+import { type RunProgress, type RunRecord, textsIn } from "../domain/record.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 
 /** The type of this package's entries in pi's session file. */
@@ -77,6 +77,7 @@ function decodeProgress(fields: Record<string, unknown>): RunProgress | undefine
 		model: text(fields.model),
 		stopReason: text(fields.stopReason),
 		errorMessage: text(fields.errorMessage),
+		remarks: textsIn(fields.remarks),
 		text: text(fields.text) ?? lastTextIn(messages),
 		messages,
 		messageCount: number(fields.messageCount) ?? messages.length,

@@ -2,6 +2,7 @@ import { type BackgroundEnd, type BackgroundRun, endStatusOf } from "../domain/b
 import { messageOf } from "../domain/result.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
 import { distrustText } from "../present/background-text.ts";
+import { remarksOn } from "../present/remarks.ts";
 import { describeFailure, exitCodeOf } from "../present/text.ts";
 import type { ControlClient } from "../run/control-client.ts";
 import { findNamed, watch } from "../run/watch.ts";
@@ -69,6 +70,7 @@ function endOf(result: RunResult): BackgroundEnd {
 		exitCode: exitCodeOf(result.exit),
 		stopReason: result.stopReason,
 		errorMessage: outcome.kind === "failed" ? describeFailure(outcome.failure) : undefined,
+		remarks: remarksOn(result),
 		text: outcome.kind === "completed" ? outcome.text : result.text,
 		toolCalls: result.toolCalls,
 		messageCount: result.messageCount,

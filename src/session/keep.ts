@@ -1,6 +1,7 @@
 import type { RunProgress, RunRecord } from "../domain/record.ts";
 import { messageOf } from "../domain/result.ts";
 import { messagesOf, type RunState } from "../domain/state.ts";
+import { remarksOn } from "../present/remarks.ts";
 import { describeFailure, exitCodeOf } from "../present/text.ts";
 import { ENTRY_TYPE, encodeRecord } from "../records/session-entries.ts";
 import type { SessionStore } from "../records/session-store.ts";
@@ -36,6 +37,7 @@ export function progressOf(state: RunState, family: RunRecord["family"]): RunPro
 		model: model && `${model.provider}/${model.id}`,
 		stopReason: result.stopReason,
 		errorMessage: outcome.kind === "failed" ? describeFailure(outcome.failure, family) : undefined,
+		remarks: remarksOn(result),
 		text: outcome.kind === "completed" ? outcome.text : result.text,
 		messages: messagesOf(state),
 		messageCount: state.messageCount,

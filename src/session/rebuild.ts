@@ -1,5 +1,6 @@
 import { INTERRUPTED, type RunProgress, type RunRecord } from "../domain/record.ts";
 import { noUsage } from "../domain/usage.ts";
+import { remarksOn } from "../present/remarks.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { exitCodeOf } from "../present/text.ts";
 import { RUN_ENTRY, type SessionEntry } from "../records/background-entries.ts";
@@ -91,6 +92,7 @@ async function endOf({ directory, startedAt }: RunRecord): Promise<RunProgress> 
 		model: result?.model && `${result.model.provider}/${result.model.id}`,
 		stopReason: result?.stopReason,
 		errorMessage: completed ? undefined : INTERRUPTED,
+		remarks: result ? remarksOn(result) : [],
 		text: answer?.text ?? result?.text ?? "",
 		messages: [],
 		messageCount: result?.messageCount ?? 0,

@@ -9,6 +9,7 @@ import { readRun } from "../run/follow.ts";
 export async function tellRun(record: RunRecord): Promise<ToldRun & { readonly lastText: string }> {
 	const { prompt, progress } = record;
 	const status = statusOf(record);
+	const remarks = progress.kind === "ended" ? progress.remarks : [];
 	const errorMessage = progress.kind === "ended" ? progress.errorMessage : undefined;
 	const state = record.directory === undefined ? undefined : await readRun(record.directory);
 	if (state) {
@@ -21,13 +22,14 @@ export async function tellRun(record: RunRecord): Promise<ToldRun & { readonly l
 			partial,
 			messageCount,
 			errorMessage,
+			remarks,
 			lastText: outcome?.kind === "completed" ? outcome.text : lastTextOf(state),
 		};
 	}
 	if (progress.kind === "running") {
-		return { status, prompt, messages: [], partial: "", messageCount: 0, errorMessage, lastText: "" };
+		return { status, prompt, messages: [], partial: "", messageCount: 0, errorMessage, remarks, lastText: "" };
 	}
 	const { messages, messageCount, text } = progress;
 	const partial = messages.some((message) => textOf(message) === text) ? "" : text; // else it was too long to be kept
-	return { status, prompt, messages, partial, messageCount, errorMessage, lastText: text };
+	return { status, prompt, messages, partial, messageCount, errorMessage, remarks, lastText: text };
 }

@@ -3,6 +3,7 @@ import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from 
 import type { Host } from "../call/host.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
+import { remarksOn } from "../present/remarks.ts";
 import { summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
@@ -23,7 +24,7 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 			try {
 				const rows = await planRows(await resumed(asked, host), call);
 				await runRows(rows, call);
-				return resultOf(rows, call.parent, rows.flatMap(lineOf).join("\n"));
+				return resultOf(rows, call.parent, rows.flatMap(linesOf).join("\n"));
 			} finally {
 				release();
 			}
@@ -33,10 +34,13 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 	};
 }
 
-const lineOf = ({ request, plan, state }: Row): string[] =>
-	state.phase.kind === "done"
-		? [summaryLine(request.label, request.sessionId, state.phase.result.outcome, plan.ok ? plan.value.spec : undefined)]
-		: [];
+function linesOf({ request, plan, state }: Row): string[] {
+	if (state.phase.kind !== "done") return [];
+	const { result } = state.phase;
+	const { label, sessionId } = request;
+	const line = summaryLine(label, sessionId, result.outcome, plan.ok ? plan.value.spec : undefined);
+	return [line, ...remarksOn(result).map((remark) => `  ${remark}`)];
+}
 
 /**
  * Takes the sessions that are to go on, for this call alone, until the returned function gives them back. One that cannot

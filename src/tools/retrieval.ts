@@ -5,6 +5,7 @@ import { recordOfBackground } from "../domain/background.ts";
 import { hasBegun, type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
 import { linesOf } from "../present/answer-lines.ts";
 import { renderTitle } from "../present/call-view.ts";
+import { remarkBlocks } from "../present/remarks.ts";
 import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { tellRun } from "../session/told-runs.ts";
@@ -38,9 +39,9 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 		parameters: outputParameters,
 		async execute(_callId, { sessionId, offset, limit }, _signal, _onUpdate, context) {
 			const { runs, latest } = find(host, sessionId);
-			const { lastText } = await tellRun(latest);
+			const { lastText, remarks } = await tellRun(latest);
 			return {
-				content: [{ type: "text", text: outputText(lastText, offset, limit) }],
+				content: [{ type: "text", text: outputText(lastText, offset, limit) }, ...remarkBlocks(remarks)],
 				details: {
 					sessionId,
 					status: statusOf(latest),

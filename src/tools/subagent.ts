@@ -8,6 +8,7 @@ import type { RunRequest } from "../plan/run.ts";
 import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";
 import { renderSubagentCall } from "../present/call-view.ts";
 import { presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
+import { remarksOn } from "../present/remarks.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { respellModels } from "./model-parameter.ts";
 import { parseSubagent, type SubagentParameters, subagentParameters } from "./subagent-schema.ts";
@@ -43,11 +44,11 @@ export function subagentTool(
 			const limits = shareLimit(rows.map(lengthOf), outputLimit);
 			const answers = rows.flatMap((row, at) => answerOf(row, limits[at] ?? outputLimit));
 			const [first] = answers;
-			const [text, details] =
+			const [text, details, remarks] =
 				parsed.value.form === "parallel"
-					? [presetBlocks(answers), { answers: answers.map(agentDetails) }]
-					: [first?.answer ?? "", first && agentDetails(first)];
-			const result = resultOf(rows, call.parent, text);
+					? [presetBlocks(answers), { answers: answers.map(agentDetails) }, []]
+					: [first?.answer ?? "", first && agentDetails(first), first?.remarks ?? []];
+			const result = resultOf(rows, call.parent, text, remarks);
 			return { ...result, details: { ...result.details, ...details } };
 		},
 		renderCall: renderSubagentCall,
@@ -59,6 +60,8 @@ interface Answer {
 	readonly name: string;
 	readonly status: string;
 	readonly answer: string;
+	/** What the answer does not say itself. */
+	readonly remarks: readonly string[];
 	readonly request: RunRequest;
 	readonly result: RunResult;
 }
@@ -73,9 +76,12 @@ function answerOf({ request, state }: Row, limit: number): Answer[] {
 	if (state.phase.kind !== "done") return [];
 	const { result } = state.phase;
 	const shared = { name: request.label, request, result };
-	return request.family === "agent"
-		? [{ ...shared, status: agentStatusOf(result), answer: agentAnswer(request.sessionId, result, limit) }]
-		: [{ ...shared, status: presetStatusOf(state), answer: presetAnswer(request.runId, result, limit) }];
+	if (request.family === "agent") {
+		const answer = agentAnswer(request.sessionId, result, limit);
+		return [{ ...shared, status: agentStatusOf(result), answer, remarks: [] }];
+	}
+	const answer = presetAnswer(request.runId, result, limit);
+	return [{ ...shared, status: presetStatusOf(state), answer, remarks: remarksOn(result) }];
 }
 
 function agentDetails({ request, result }: Answer): AgentDetails {

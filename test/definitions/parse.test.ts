@@ -37,6 +37,7 @@ describe("a definition's file", () => {
 			apiKey: undefined,
 			extraArgs: [],
 			timeoutSeconds: undefined,
+			budget: { tokens: 0, cost: 0, turns: 0 },
 		});
 	});
 
@@ -57,6 +58,9 @@ describe("a definition's file", () => {
 				"apiKey: sk-test-abc123",
 				"extraArgs: --verbose",
 				"timeout: 90",
+				"maxTokens: 2500",
+				"maxCost: '0.5'",
+				"maxTurns: 3",
 			],
 			"\n  You review.\n\n",
 		);
@@ -73,6 +77,7 @@ describe("a definition's file", () => {
 			apiKey: "sk-test-abc123",
 			extraArgs: ["--verbose"],
 			timeoutSeconds: 90,
+			budget: { tokens: 2_500, cost: 0.5, turns: 3 },
 		});
 	});
 
@@ -243,6 +248,12 @@ describe("a mistake names its line", () => {
 			["tools: [1]", /^tools must be a list/],
 			["timeout: 0", /^timeout must be a number from 1 to 86400$/],
 			["timeout: soon", /^timeout must be a number/],
+			["maxTokens: -1", /^maxTokens must be a whole number above 0$/],
+			["maxTokens: 0", /^maxTokens must be/],
+			["maxTurns: 1.5", /^maxTurns must be a whole number above 0$/],
+			["maxTurns: many", /^maxTurns must be/],
+			["maxCost: -0.5", /^maxCost must be a number above 0$/],
+			["max_cost: 1", /^unknown field "max_cost": it is called "maxCost"$/],
 			["apiKey: 123456", /^apiKey must be text: put quotes around it$/],
 			["model: [a]", /^model must be text$/],
 		];

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { socketPathOf } from "../../src/child/protocol.ts";
+import { NO_AMOUNTS } from "../../src/domain/budget.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import type { RunResult, RunState } from "../../src/domain/state.ts";
 import { createRunId, createSessionId } from "../../src/plan/ids.ts";
@@ -79,6 +80,7 @@ export function specFor(cwd: string): RunSpec {
 		model: undefined,
 		invocation: { command: process.execPath, args: [FAKE_PI, "--mode", "json", "-p"] },
 		limits: { timeoutMs: 60_000, idleGraceMs: 0, repeatedCalls: 5 },
+		budget: NO_AMOUNTS,
 		contract: { kind: "last-text" },
 		sharedSession: undefined,
 		lifetime: "foreground",
