@@ -29,7 +29,12 @@ describe("children that are started ahead of their task", () => {
 		return { spec, files: [], packet };
 	};
 	const parentWith = (settings: Partial<Parent["settings"]>) =>
-		({ cwd: yard.project, dialect: undefined, settings: { headStart: true, ...settings } }) as Parent;
+		({
+			cwd: yard.project,
+			runPlaces: { cwd: yard.project, agentDirectory: yard.temporary, runsIn: "project" },
+			dialect: undefined,
+			settings: { headStart: true, ...settings },
+		}) as Parent;
 
 	test("fit a run only in the environment that it would start in", (t) => {
 		const plan = planned();
