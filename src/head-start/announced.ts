@@ -71,6 +71,6 @@ const listOf = (value: unknown): readonly Fields[] =>
 	Array.isArray(value) ? value.filter((each): each is Fields => typeof each === "object" && each !== null) : [];
 
 function strings<K extends string>(fields: { readonly [key in K]: unknown }): { [key in K]?: string } {
-	const entries = Object.entries(fields).filter(([, value]) => typeof value === "string");
+	const entries = Object.entries(fields).filter(([, value]) => typeof value === "string" && value.trim() !== "");
 	return Object.fromEntries(entries) as { [key in K]?: string };
 }

@@ -13,6 +13,7 @@ import { renderContent } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
 import { shownDirectory } from "../run-directory/places.ts";
 import { askedModel, MODEL_FIELDS, modelSchema, respellModels } from "./model-parameter.ts";
+import { prepareArguments } from "./prepare-arguments.ts";
 import { unknownFields } from "./unknown-fields.ts";
 
 function backgroundParameters(models: readonly AvailableModel[]) {
@@ -38,13 +39,15 @@ export function backgroundTool(
 	host: Host,
 	models: readonly AvailableModel[],
 ): ToolDefinition<ReturnType<typeof backgroundParameters>, BackgroundDetails> {
+	const parameters = backgroundParameters(models);
+	const prepare = (args: unknown) => respellModels<BackgroundParameters>(models, prepareArguments(parameters, args));
 	return {
 		name: "background_agent",
 		label: "Background agent",
 		description:
 			"Start a named sub-agent and go on: it outlives this turn, and knows only the task. Its end is announced; background_agent_status has its answer.",
-		parameters: backgroundParameters(models),
-		prepareArguments: (args) => respellModels<BackgroundParameters>(models, args),
+		parameters,
+		prepareArguments: prepare,
 		async execute(callId, parameters, signal, _onUpdate, context) {
 			const refusal = refusalOf(parameters);
 			if (refusal !== undefined) throw new Error(refusal);

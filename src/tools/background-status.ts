@@ -9,14 +9,13 @@ import { renderContent } from "../present/text-view.ts";
 import { readResult } from "../run/follow.ts";
 import { shownDirectory } from "../run-directory/places.ts";
 import { unknownRun } from "../session/background.ts";
-import { unknownFields } from "./unknown-fields.ts";
+import { prepareArguments } from "./prepare-arguments.ts";
+import { refuseUnknownFields } from "./unknown-fields.ts";
 
 const parameters = Type.Object({
 	runId: Type.Optional(Type.String({ description: "Default: all that run" })),
 	includeCompleted: Type.Optional(Type.Boolean()),
 });
-const FIELDS: readonly string[] = Object.keys(parameters.properties);
-const FORM = "Valid form: {runId?, includeCompleted?}";
 
 export interface StatusDetails {
 	readonly counts: BackgroundCounts;
@@ -30,9 +29,9 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		label: "Background agents",
 		description: "State of background agents; the answer of one that has ended.",
 		parameters,
+		prepareArguments: (args) => prepareArguments(parameters, args),
 		async execute(_callId, asked, _signal, _onUpdate, context) {
-			const unknown = unknownFields("background_agent_status", asked, FIELDS);
-			if (unknown !== undefined) throw new Error(`${unknown}. ${FORM}`);
+			refuseUnknownFields("background_agent_status", asked, parameters);
 			const { runId, includeCompleted } = asked;
 			const { registry, background } = host;
 			const runs = selected(host, runId, includeCompleted ?? false);

@@ -62,6 +62,10 @@ export function parseTasks(parameters: DelegateParameters): AskedTask[] {
 		const unknown = unknownFields("delegate_to_subagents", fields, known);
 		if (unknown !== undefined) throw new Error(`${unknown}. ${FORM}`);
 	}
+	parameters.tasks.forEach(({ name, prompt }, at) => {
+		const blank = name.trim() === "" ? "name" : prompt.trim() === "" ? "prompt" : undefined;
+		if (blank !== undefined) throw new Error(`Task ${at + 1} has an empty ${blank}. ${FORM}`);
+	});
 	return parameters.tasks.map((task) => ({
 		resume: task.resume,
 		request: {

@@ -9,6 +9,7 @@ import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { tellRun } from "../session/told-runs.ts";
 import { type AskedTask, delegateParameters, parseTasks } from "./delegate-schema.ts";
+import { prepareArguments } from "./prepare-arguments.ts";
 
 export function delegateTool(host: Host): ToolDefinition<typeof delegateParameters, CallDetails> {
 	return {
@@ -17,6 +18,7 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 		description:
 			"Run tasks in parallel, each by a sub-agent. Returns a status line with a session id per task; get_subagent_output has the answers.",
 		parameters: delegateParameters,
+		prepareArguments: (args) => prepareArguments(delegateParameters, args),
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);
 			const asked = parseTasks(parameters);
@@ -29,7 +31,8 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 				release();
 			}
 		},
-		renderCall: renderDelegateCall,
+		renderCall: (args, theme, context) =>
+			renderDelegateCall(prepareArguments(delegateParameters, args), theme, context),
 		renderResult: renderWindows,
 	};
 }
@@ -53,7 +56,7 @@ function claimSessions(asked: readonly AskedTask[], { store, resuming }: Host): 
 	};
 	for (const { resume } of asked) {
 		if (resume === undefined) continue;
-		const problem = whyNotResume(resume, store, resuming);
+		const problem = claimed.includes(resume) ? TWICE : whyNotResume(resume, store, resuming);
 		if (problem !== undefined) {
 			release();
 			throw new Error(`Cannot resume: session "${resume}" ${problem}`);
@@ -63,6 +66,8 @@ function claimSessions(asked: readonly AskedTask[], { store, resuming }: Host): 
 	}
 	return release;
 }
+
+const TWICE = "is resumed by two tasks of this call. Resume it in one of them, or in two calls after each other.";
 
 function whyNotResume(id: string, store: Host["store"], resuming: ReadonlySet<string>): string | undefined {
 	const runs = store.runsOf(id);

@@ -8,6 +8,8 @@ import { nearestNames } from "../domain/nearest-names.ts";
 import { boundedList, definitionLine } from "../present/definition-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { renderContent } from "../present/text-view.ts";
+import { prepareArguments } from "./prepare-arguments.ts";
+import { refuseUnknownFields } from "./unknown-fields.ts";
 
 const parameters = Type.Object({ name: Type.Optional(Type.String()) });
 
@@ -21,7 +23,10 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 		label: "Sub-agent profiles",
 		description: "Names for profile, preset and agent.",
 		parameters,
-		async execute(_callId, { name = "" }, _signal, _onUpdate, context) {
+		prepareArguments: (args) => prepareArguments(parameters, args),
+		async execute(_callId, given, _signal, _onUpdate, context) {
+			refuseUnknownFields("list_subagent_profiles", given, parameters);
+			const { name = "" } = given;
 			const catalog = catalogOf(host, context);
 			const asked = name.trim().toLowerCase();
 			const lines = callable(catalog, "profile").map((each) => {

@@ -9,6 +9,8 @@ import { remarkBlocks } from "../present/remarks.ts";
 import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { tellRun } from "../session/told-runs.ts";
+import { prepareArguments } from "./prepare-arguments.ts";
+import { refuseUnknownFields } from "./unknown-fields.ts";
 
 const sessionId = Type.String();
 const lines = Type.Optional(Type.Integer({ minimum: 1 }));
@@ -37,7 +39,10 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 		label: "Sub-agent output",
 		description: "A sub-agent's answer, or lines of it.",
 		parameters: outputParameters,
-		async execute(_callId, { sessionId, offset, limit }, _signal, _onUpdate, context) {
+		prepareArguments: (args) => prepareArguments(outputParameters, args),
+		async execute(_callId, asked, _signal, _onUpdate, context) {
+			refuseUnknownFields("get_subagent_output", asked, outputParameters);
+			const { sessionId, offset, limit } = asked;
 			const { runs, latest } = find(host, sessionId);
 			const { lastText, remarks } = await tellRun(latest);
 			return {
@@ -64,7 +69,10 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 		label: "Sub-agent session",
 		description: "A sub-agent's whole transcript.",
 		parameters: sessionParameters,
-		async execute(_callId, { sessionId }, _signal, _onUpdate, context) {
+		prepareArguments: (args) => prepareArguments(sessionParameters, args),
+		async execute(_callId, asked, _signal, _onUpdate, context) {
+			refuseUnknownFields("get_subagent_session", asked, sessionParameters);
+			const { sessionId } = asked;
 			const { runs, last } = find(host, sessionId);
 			const told = await Promise.all(runs.map(tellRun));
 			const end = last.progress.kind === "ended" ? last.progress : undefined;

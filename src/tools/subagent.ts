@@ -11,6 +11,7 @@ import { presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../prese
 import { remarksOn } from "../present/remarks.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { respellModels } from "./model-parameter.ts";
+import { prepareArguments } from "./prepare-arguments.ts";
 import { parseSubagent, type SubagentParameters, subagentParameters } from "./subagent-schema.ts";
 
 /** The session of an agent, and what it handed over; empty for a preset. */
@@ -28,12 +29,13 @@ export function subagentTool(
 	host: Host,
 	models: readonly AvailableModel[],
 ): ToolDefinition<ReturnType<typeof subagentParameters>, SubagentDetails> {
+	const parameters = subagentParameters(models);
 	return {
 		name: "subagent",
 		label: "Sub-agent",
 		description: "Have a named sub-agent do a task, and get its answer. It knows only the task.",
-		parameters: subagentParameters(models),
-		prepareArguments: (args) => respellModels<SubagentParameters>(models, args),
+		parameters,
+		prepareArguments: (args) => respellModels<SubagentParameters>(models, prepareArguments(parameters, args)),
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);
 			const parsed = parseSubagent(parameters, call.parent);
@@ -51,7 +53,7 @@ export function subagentTool(
 			const result = resultOf(rows, call.parent, text, remarks);
 			return { ...result, details: { ...result.details, ...details } };
 		},
-		renderCall: renderSubagentCall,
+		renderCall: (args, theme) => renderSubagentCall(prepareArguments(parameters, args), theme),
 		renderResult: renderWindows,
 	};
 }

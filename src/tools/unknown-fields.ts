@@ -3,3 +3,15 @@ export function unknownFields(tool: string, fields: object, known: readonly stri
 	const unknown = Object.keys(fields).filter((key) => !known.includes(key));
 	return unknown.length > 0 ? `${tool} does not take ${unknown.join(", ")}` : undefined;
 }
+
+/** Refuses such a call with the form that is right, for a tool that takes one object of fields. Throws the refusal. */
+export function refuseUnknownFields(
+	tool: string,
+	fields: object,
+	{ properties, required = [] }: { readonly properties: object; readonly required?: readonly string[] | undefined },
+): void {
+	const known = Object.keys(properties);
+	const unknown = unknownFields(tool, fields, known);
+	const form = known.map((key) => (required.includes(key) ? key : `${key}?`)).join(", ");
+	if (unknown !== undefined) throw new Error(`${unknown}. Valid form: {${form}}`);
+}

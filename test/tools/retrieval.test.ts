@@ -198,6 +198,17 @@ test("A41: of two calls at once that go on with one session the second is refuse
 	assert.equal(recorded.host.resuming.size, 0);
 });
 
+test("A session that two tasks of one call resume is refused with just that reason [A41]", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
+	const resume = result.details.sessionIds[0] ?? "";
+	const twice = { tasks: ["a", "b"].map((name) => ({ name, prompt: "hello", resume })) };
+	await assert.rejects(recorded.delegate(twice), {
+		message: `Cannot resume: session "${resume}" is resumed by two tasks of this call. Resume it in one of them, or in two calls after each other.`,
+	});
+	assert.equal(recorded.host.resuming.size, 0);
+});
+
 test("A call that cannot resume one of its sessions is refused, and leaves the others free to be resumed [A41]", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
