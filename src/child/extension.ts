@@ -5,6 +5,7 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
 import { requireFinalization } from "./finalization.ts";
+import { keepHttpParserSimple } from "./http-parser.ts";
 import { type ChildPacket, type FromChild, PACKET_TIMEOUT_MS, RUN_MARKER, type WarmUp } from "./protocol.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 import { enforceTools } from "./tool-limits.ts";
@@ -22,6 +23,7 @@ export default function child(pi: ExtensionAPI): void {
 	const packet = receivePacket(lifeline);
 	process.once("exit", onExit);
 	process.once("beforeExit", leave);
+	keepHttpParserSimple(pi);
 	let redact = createRedactor([]);
 	let prompted = false;
 	const tell = (message: FromChild) => void lifeline.write(`${JSON.stringify(message)}\n`);

@@ -2,6 +2,7 @@ import { readdirSync, realpathSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { withSimpleHttpParser } from "./http-parser.ts";
 
 /** Dialects whose clients ask by `fetch` where they are told to, and nowhere else. */
 const REHEARSED: readonly string[] = ["openai-completions", "openai-responses", "anthropic-messages"];
@@ -23,7 +24,7 @@ export async function warmUp(dialect: string): Promise<void> {
 	try {
 		const client = await loadClient(dialect);
 		if (!client || !REHEARSED.includes(dialect)) return;
-		await rehearseConnection();
+		await withSimpleHttpParser(rehearseConnection);
 		await rehearseClient(client, dialect);
 	} catch {
 		// where it matters, pi will say so
