@@ -91,10 +91,11 @@ describe("the loader never throws", () => {
 		yard.write("agent/agent-profiles/good.md", markdown("good"));
 		for (const [at, yaml] of hostile.entries())
 			yard.write(`agent/agent-profiles/h${at}.md`, `---\nname: h${at}\nx: ${yaml}\n---\n`);
-		const started = performance.now();
+		const started = process.cpuUsage();
 		const catalog = yard.load();
 		assert.ok(names(catalog).includes("good"));
-		assert.ok(performance.now() - started < 10_000);
+		const { user, system } = process.cpuUsage(started); // a busy machine must not fail this
+		assert.ok(user + system < 10_000_000);
 		assert.ok(catalog.diagnostics.length >= 5, catalog.diagnostics.map(describeDiagnostic).join("\n"));
 	});
 
