@@ -19,6 +19,7 @@ import { pruneProjects } from "./run-directory/retain.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep.ts";
+import { createLiveRuns } from "./session/live-runs.ts";
 import {
 	INTERRUPTED_MESSAGE,
 	interruptedNotice,
@@ -135,6 +136,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		library,
 		registry,
 		background,
+		live: createLiveRuns(),
 		budget,
 		turns: createTurns(),
 		headStart,

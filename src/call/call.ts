@@ -5,10 +5,17 @@ import { contradictionAmong } from "../definitions/lookup.ts";
 import type { RunRecord } from "../domain/record.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RunIds } from "../domain/spec.ts";
-import { type Failure, initialState, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import {
+	type Failure,
+	initialState,
+	isStoppedByPerson,
+	type RunState,
+	reduce,
+	resultWithout,
+} from "../domain/state.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { launchKey, type ParkedRun, underIdsOf } from "../head-start/parked-run.ts";
-import { createRunId } from "../plan/ids.ts";
+import { createRunId, createToken } from "../plan/ids.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { audienceOf } from "../present/audience.ts";
@@ -16,12 +23,13 @@ import { paneTitle } from "../present/pane-text.ts";
 import { remarkBlocks } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
-import { execute, type PreparedRun } from "../run/execute.ts";
+import { execute, type PreparedRun, stopCauseOf } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
 import { createRunDirectory } from "../run-directory/create.ts";
 import { progressOf } from "../session/keep.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
+import { createLiveRow, type LiveRow } from "./live-row.ts";
 import { createQueue } from "./queue.ts";
 import { createThrottle } from "./throttle.ts";
 
@@ -112,23 +120,30 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		row.state = state;
 		if (state.messageCount > 0) queue.atWork(row);
 		updates.request();
+		host.live.changed();
 	};
 	updates.request();
+	const live = new Map(rows.filter(({ plan }) => plan.ok).map((row) => [row, createLiveRow(row)]));
+	const removals = [...live.values()].map((each) => host.live.add(each.live));
 	const release = host.store.hold(rows.map(({ request }) => request.sessionId));
 	try {
 		const line = host.turns.join(parent.settings.maxConcurrency);
 		const inTurn = async (row: Row) => {
-			const end = row.plan.ok ? await line.turn(stop) : () => {};
+			const own = live.get(row);
+			const stopRow = own ? AbortSignal.any([stop, own.stop]) : stop;
+			const end = row.plan.ok ? await line.turn(stopRow) : () => {};
 			queue.begun(row);
-			await runRow(row, call, stop, change).finally(end);
+			await runRow(row, call, stopRow, change, own).finally(end);
 		};
 		await Promise.all(rows.map(inTurn));
 	} finally {
+		for (const remove of removals) remove();
 		release();
 		updates.dispose();
 		await Promise.all(rows.map(({ parked }) => parked?.drop()));
 	}
-	if (rows.every(({ state }) => delegateStatusOf(state) === "error")) host.failedCalls.add(call.id);
+	const failed = rows.every(({ state }) => delegateStatusOf(state) === "error");
+	if (failed && !rows.every(({ state }) => isStoppedByPerson(state))) host.failedCalls.add(call.id);
 }
 
 /** From its turn to its end, whatever that is: the session keeps every task. */
@@ -137,8 +152,10 @@ async function runRow(
 	{ host, parent }: Call,
 	stop: AbortSignal,
 	change: (row: Row, state: RunState) => void,
+	live: LiveRow | undefined,
 ): Promise<void> {
 	const end = (state: RunState, directory: string | undefined) => {
+		live?.over();
 		change(row, state);
 		host.keep(recordOf(row, directory));
 	};
@@ -147,11 +164,12 @@ async function runRow(
 	const shownIn = await paneOf(row.request, host, parent);
 	if (!shownIn.ok) return refuse({ kind: "rejected", message: shownIn.error });
 	const prepared = stop.aborted ? err("") : await prepareRow(row, host, parent, stop);
-	if (stop.aborted) return refuse({ kind: "stopped", cause: { kind: "aborted", by: "caller" } });
+	if (stop.aborted) return refuse({ kind: "stopped", cause: stopCauseOf(stop) });
 	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });
 	const { run, launch } = prepared.value;
 	host.keep(recordOf(row, run.directory));
-	end(await execute(run, stop, (state) => change(row, state), shownIn.value(launch)), run.directory);
+	const begun = () => live?.begun(run);
+	end(await execute(run, stop, (state) => change(row, state), shownIn.value(launch), begun), run.directory);
 }
 
 /** Panes are for `subagent` alone. */
@@ -202,7 +220,7 @@ function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Par
 	if (!made.ok) return made;
 	const { path: directory, spec: placed, warning } = made.value;
 	if (warning !== undefined) host.warn(warning);
-	return { ok: true, value: { spec: placed, packet, directory } };
+	return { ok: true, value: { spec: placed, packet, directory, token: createToken() } };
 }
 
 function recordOf({ request, plan, state }: Row, directory: string | undefined): RunRecord {

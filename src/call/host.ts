@@ -23,6 +23,7 @@ import type { SessionStore } from "../records/session-store.ts";
 import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { Keep } from "../session/keep.ts";
+import type { LiveRuns } from "../session/live-runs.ts";
 import { loadSettings, readSetting, type Settings } from "../settings.ts";
 import type { Turns } from "./turns.ts";
 
@@ -42,6 +43,8 @@ export interface Host {
 	/** The runs of this session that go on without their callers. */
 	readonly registry: Registry;
 	readonly background: Background;
+	/** The tasks that are queued or run in calls of this session. */
+	readonly live: LiveRuns;
 	readonly budget: Budget;
 	readonly turns: Turns;
 	readonly headStart: HeadStart;

@@ -1,7 +1,13 @@
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { createLineSplitter } from "../domain/lines.ts";
-import { ensureSocketDirectory, type FromSupervisor, type ToSupervisor } from "./protocol.ts";
+import {
+	ensureSocketDirectory,
+	type FromSupervisor,
+	KNOWN_MESSAGES,
+	OWNER_MESSAGES,
+	type ToSupervisor,
+} from "./protocol.ts";
 
 export interface ControlServer {
 	/** To everybody who is connected. */
@@ -13,12 +19,12 @@ export interface ControlServer {
 const MAX_FLUSH_MS = 1_000;
 
 /**
- * The run's control socket. A client that has sent a message owns the run; `onOwnerGone` tells when its connection ends.
- * A client that sends nonsense is disconnected.
+ * The run's control socket. Whoever sends `hold` or `start` owns the run; `onOwnerGone` tells when that connection ends.
+ * A client that sends nonsense is disconnected; a message of a later version is answered with `unknown`.
  */
 export async function listen(
 	path: string,
-	onMessage: (message: ToSupervisor) => void,
+	onMessage: (message: ToSupervisor, reply: (message: FromSupervisor) => void) => void,
 	onOwnerGone: () => void,
 ): Promise<ControlServer> {
 	ensureSocketDirectory(dirname(path));
@@ -29,8 +35,10 @@ export async function listen(
 		const lines = createLineSplitter((line) => {
 			const message = parse(line);
 			if (!message) return void client.destroy();
-			owns = true;
-			onMessage(message);
+			const reply = (answer: FromSupervisor) => void client.write(lineOf(answer));
+			if (!isKnown(message)) return reply({ type: "unknown", request: message.type });
+			owns ||= OWNER_MESSAGES.includes(message.type);
+			onMessage(message, reply);
 		}, Number.POSITIVE_INFINITY);
 		client.on("data", (chunk) => lines.write(chunk));
 		client.on("error", () => {});
@@ -45,7 +53,7 @@ export async function listen(
 	});
 	return {
 		send(message) {
-			const line = `${JSON.stringify(message)}\n`;
+			const line = lineOf(message);
 			for (const client of clients) client.write(line);
 		},
 		async close() {
@@ -56,10 +64,15 @@ export async function listen(
 	};
 }
 
-function parse(line: Buffer): ToSupervisor | undefined {
+const lineOf = (message: FromSupervisor) => `${JSON.stringify(message)}\n`;
+
+const isKnown = (message: { readonly type: string }): message is ToSupervisor =>
+	KNOWN_MESSAGES.some((type) => type === message.type);
+
+function parse(line: Buffer): { readonly type: string } | undefined {
 	try {
-		const message = JSON.parse(line.toString("utf8")) as ToSupervisor;
-		return ["hold", "start", "stop"].includes(message.type) ? message : undefined;
+		const message = JSON.parse(line.toString("utf8")) as { type?: unknown } | null;
+		return typeof message?.type === "string" ? { ...message, type: message.type } : undefined;
 	} catch {
 		return undefined;
 	}

@@ -6,8 +6,16 @@ import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
 import { requireFinalization } from "./finalization.ts";
 import { keepHttpParserSimple } from "./http-parser.ts";
-import { type ChildPacket, type FromChild, PACKET_TIMEOUT_MS, RUN_MARKER, type WarmUp } from "./protocol.ts";
+import {
+	type ChildPacket,
+	type FromChild,
+	PACKET_TIMEOUT_MS,
+	RUN_MARKER,
+	type ToChild,
+	type WarmUp,
+} from "./protocol.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
+import { createTalk } from "./talk.ts";
 import { enforceTools } from "./tool-limits.ts";
 import { warmUp } from "./warm-up.ts";
 import { createWrapUp } from "./wrap-up.ts";
@@ -20,7 +28,8 @@ const NO_KEY_EXIT_CODE = 72;
 /** Loaded by pi in every child, with `-e`: takes the packet from fd 3, and ends with whoever holds the other end. */
 export default function child(pi: ExtensionAPI): void {
 	const lifeline = new Socket({ fd: LIFELINE_FD, readable: true, writable: true });
-	const packet = receivePacket(lifeline);
+	const talk = createTalk(pi);
+	const packet = receivePacket(lifeline, ({ steer }) => talk.receive(steer));
 	process.once("exit", onExit);
 	process.once("beforeExit", leave);
 	keepHttpParserSimple(pi);
@@ -33,7 +42,7 @@ export default function child(pi: ExtensionAPI): void {
 		const { apiKey, contract, allowance } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
 		const wrapUp = createWrapUp({ allowance, contract }, (wrapUp) => tell({ wrapUp }));
-		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts, wrapUp);
+		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts, wrapUp, talk);
 		wrapUp.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
 		const key = apiKey?.key ?? (await keyInUse(context));
@@ -63,13 +72,20 @@ export default function child(pi: ExtensionAPI): void {
 	});
 }
 
-function receivePacket(socket: Socket): Promise<ChildPacket> {
+/** What follows the packet, maybe in the same chunk, is told in its order. */
+function receivePacket(socket: Socket, onTold: (message: ToChild) => void): Promise<ChildPacket> {
 	return new Promise((resolve) => {
+		let received = false;
 		const lines = createLineSplitter((line) => {
 			const message = parse(line);
-			if ("warmUp" in message) return void warmUp(message.warmUp);
-			resolve(message);
-			socket.unref(); // from here on it must not keep pi alive
+			if (!received && !isBeginning(message)) process.exit(NO_PACKET_EXIT_CODE);
+			if (isBeginning(message)) {
+				if ("warmUp" in message) return void warmUp(message.warmUp);
+				received = true;
+				resolve(message);
+				return void socket.unref(); // from here on it must not keep pi alive
+			}
+			if (isTold(message)) onTold(message);
 		}, Number.POSITIVE_INFINITY);
 		socket.on("data", (chunk) => lines.write(chunk));
 		socket.on("error", () => {});
@@ -77,15 +93,19 @@ function receivePacket(socket: Socket): Promise<ChildPacket> {
 	});
 }
 
-function parse(line: Buffer): ChildPacket | WarmUp {
+function parse(line: Buffer): object {
 	try {
-		const message = JSON.parse(line.toString("utf8")) as ChildPacket | WarmUp;
-		if ("warmUp" in message || typeof message.prompt === "string") return message;
+		return (JSON.parse(line.toString("utf8")) as object | null) ?? {};
 	} catch {
-		// not a packet
+		return {};
 	}
-	return process.exit(NO_PACKET_EXIT_CODE);
 }
+
+const isBeginning = (message: object): message is ChildPacket | WarmUp =>
+	"warmUp" in message || ("prompt" in message && typeof message.prompt === "string");
+
+/** A supervisor of a later version may say more. */
+const isTold = (message: object): message is ToChild => "steer" in message;
 
 /** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
 import { REMINDER } from "./corrections.ts";
+import type { Talk } from "./talk.ts";
 import type { WrapUpControl } from "./wrap-up.ts";
 
 /** As JSON Schema: the child loads nothing that it does not need. */
@@ -28,7 +29,7 @@ const MAX_QUEUE_MS = 2_000;
  * The contract of an agent call: the child ends with one valid finalize call, and is corrected so many times in all, but
  * at most once after its budget is used up.
  */
-export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: WrapUpControl): void {
+export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: WrapUpControl, talk: Talk): void {
 	/** It has finalized, or has been corrected in vain. */
 	let over = false;
 	let corrections = 0;
@@ -55,6 +56,7 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: 
 			const { problem, ...answer } = input as Record<string, unknown>;
 			if (typeof problem === "string" && callId !== ending?.callId) throw new Error(problem);
 			over = true;
+			talk.close();
 			if (ending) ending.willing++;
 			if (typeof problem === "string") return { content: textOf(problem), details: {}, terminate: true };
 			return { content: textOf("Done."), details: answer, terminate: true };
@@ -86,7 +88,7 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: 
 	});
 	// Not at `agent_end`: a retry or a compaction may follow, and then the answer.
 	pi.on("agent_before_settle", async ({ outcome }, context) => {
-		if (over || outcome !== "completed" || wrapUp.hasStopped() || !mayCorrect()) return;
+		if (over || outcome !== "completed" || talk.isGoingOn() || wrapUp.hasStopped() || !mayCorrect()) return;
 		corrections++;
 		pi.sendUserMessage(REMINDER, { deliverAs: "followUp" });
 		const deadline = performance.now() + MAX_QUEUE_MS;

@@ -10,12 +10,22 @@ import type { RunSpec } from "../domain/spec.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
 import type { Isolation } from "./isolation.ts";
-import { CHILD_MARKERS, type ChildPacket, type FromChild, PLACEHOLDER, RUN_MARKER, type WarmUp } from "./protocol.ts";
+import {
+	CHILD_MARKERS,
+	type ChildPacket,
+	type FromChild,
+	PLACEHOLDER,
+	RUN_MARKER,
+	type ToChild,
+	type WarmUp,
+} from "./protocol.ts";
 import type { Pi } from "./stop-ladder.ts";
 
 export interface PiProcess extends Pi {
 	readonly pid: number | undefined;
 	readonly exit: Promise<Exit>;
+	/** One that has ended does not hear it. */
+	tell(message: ToChild): void;
 	/** All output has been read, or given up: a grandchild may hold a pipe for ever. */
 	readonly drained: Promise<void>;
 	/** The last words on stderr. */
@@ -65,7 +75,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 	const signal = (name: NodeJS.Signals) => {
 		if (child.pid !== undefined && isAlive()) isolation.signal(child.pid, name);
 	};
-	const tell = (message: ChildPacket | WarmUp) => void lifeline.write(`${JSON.stringify(message)}\n`);
+	const tell = (message: ChildPacket | WarmUp | ToChild) => void lifeline.write(`${JSON.stringify(message)}\n`);
 	return {
 		isAlive,
 		warmUp: (dialect) => tell({ warmUp: dialect }),
@@ -85,6 +95,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 				wasStillborn: () => when === "early" && !reading.hasSpoken(),
 				pid: child.pid,
 				exit,
+				tell,
 				drained: drain(exit, [stdout, stderr]),
 				signal,
 				endsWithin: (ms) => within(exit, ms),

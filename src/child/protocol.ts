@@ -5,6 +5,7 @@ import type { Allowance } from "../domain/budget.ts";
 import type { StopCause } from "../domain/event.ts";
 import type { Packet } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
+import type { Receipt, Sender, Steer } from "../domain/steer.ts";
 import type { WrapUp } from "../domain/wrap-up.ts";
 import { isPrivate } from "../files/private.ts";
 
@@ -23,6 +24,9 @@ export const GRACE_MS = 5_000;
 /** The same when whoever waited for the run is gone. */
 export const ORPHAN_GRACE_MS = 3_000;
 
+/** Of the messages below; 1 knew only `hold`, `start` and `stop`, and hung up on anything else. */
+export const PROTOCOL = 2;
+
 /** What a child may be told on fd 3 before its packet: to get ready for its first request. */
 export interface WarmUp {
 	/** In which dialect of its provider it will ask. */
@@ -34,6 +38,11 @@ export interface ChildPacket extends Packet {
 	readonly allowance: Allowance;
 }
 
+/** What a child may be told on fd 3 at any time after its packet; it passes over what it does not know. */
+export interface ToChild {
+	readonly steer: Steer;
+}
+
 /** What a child tells its supervisor on fd 3. */
 export type FromChild =
 	/** A key that it uses, so that the supervisor can keep it out of all it writes. */
@@ -43,13 +52,29 @@ export type FromChild =
 export type ToSupervisor =
 	/** The task may take its time. Until then the run ends, without a trace, with whoever said this. It is answered. */
 	| { readonly type: "hold"; readonly dialect: string | undefined }
-	| { readonly type: "start"; readonly packet: Packet }
+	/** Whoever knows the token is the parent that started the run; it is never told to the child. */
+	| { readonly type: "start"; readonly packet: Packet; readonly token: string }
+	/** A text for the child. `as` counts only with the run's token: without it the sender is a process of the same user. */
+	| { readonly type: "steer"; readonly steer: Steer; readonly as: Sender; readonly token: string | undefined }
+	/** From here on the run does not end with its parent. */
+	| { readonly type: "release"; readonly token: string }
 	| { readonly type: "stop"; readonly cause: StopCause };
 
 /** Lines of JSON from the supervisor to every parent that is connected. */
 export type FromSupervisor =
 	/** There is more in events.jsonl. */
-	{ readonly type: "grown" } | { readonly type: "ended"; readonly result: RunResult };
+	| { readonly type: "grown" }
+	| { readonly type: "ended"; readonly result: RunResult }
+	| { readonly type: "steered"; readonly id: string; readonly receipt: Receipt }
+	| { readonly type: "released" }
+	/** To the sender alone: it has no right to what it asked for. */
+	| { readonly type: "refused"; readonly request: string; readonly why: string }
+	/** To the sender alone: a message of a later version. */
+	| { readonly type: "unknown"; readonly request: string };
+
+/** Owning a run is for whoever starts it: when that connection ends, so does a foreground run. */
+export const OWNER_MESSAGES: readonly ToSupervisor["type"][] = ["hold", "start"];
+export const KNOWN_MESSAGES: readonly ToSupervisor["type"][] = [...OWNER_MESSAGES, "stop", "steer", "release"];
 
 /** Longer paths are cut silently by the system (104 bytes on macOS, 108 on Linux). */
 const MAX_SOCKET_PATH_BYTES = 100;

@@ -1,17 +1,26 @@
 import { createMeter, NO_AMOUNTS } from "../domain/budget.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
-import { messageOf } from "../domain/result.ts";
+import { messageOf, type Result } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
-import { conclude, initialState, type RunResult, type RunState, reduce, resultOf } from "../domain/state.ts";
+import {
+	conclude,
+	initialState,
+	type Outcome,
+	type RunResult,
+	type RunState,
+	reduce,
+	resultOf,
+} from "../domain/state.ts";
 import type { Artifacts } from "./artifacts.ts";
 import { createCorrections } from "./corrections.ts";
 import { type HeldPi, holdPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
 import { type Listener, type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
-import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
+import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS, PROTOCOL, type ToChild } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { lockSession } from "./session-lock.ts";
+import { createSteering } from "./steering.ts";
 import { stopPi, sweep } from "./stop-ladder.ts";
 
 /** How long a child may stay after it has settled, and how long it then has to go: its answer is being waited for. */
@@ -30,22 +39,24 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 
 	const apply = (event: RunEvent) => {
 		state = reduce(state, event);
-		for (const observer of [guard, meter, corrections, child]) observer.observe(event);
+		const observers: readonly Pick<typeof guard, "observe">[] = [guard, meter, corrections, steering, child];
+		for (const observer of observers) observer.observe(event);
 	};
 	const flush = () => {
 		artifacts.flush();
 		grown();
 	};
-	const child = createChild(spec, artifacts, { onEvent: apply, onChunk: flush });
+	const record = (event: RunEvent) => {
+		artifacts.own(event);
+		apply(event);
+		flush();
+	};
+	const steering = createSteering({ artifacts, record, state: () => state, tell: (message) => child.tell(message) });
+	const child = createChild(spec, artifacts, { onEvent: apply, onChunk: flush }, steering.unheard);
 	const stop = (cause: StopCause) => {
 		if (over) return;
 		stopped.abort();
-		if (state.stopCause === undefined) {
-			const stopping: RunEvent = { type: "stopping", at: Date.now(), cause };
-			artifacts.own(stopping);
-			apply(stopping);
-			flush();
-		}
+		if (state.stopCause === undefined) record({ type: "stopping", at: Date.now(), cause });
 		child.end(cause.kind === "aborted" && cause.by === "parent-death" ? ORPHAN_GRACE_MS : GRACE_MS);
 	};
 	const guard = createGuard(spec.limits, stop);
@@ -59,10 +70,10 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		const leftovers = await child.clear(state);
 		await child.drained();
 		if (state.partial !== "") artifacts.transcript(`${state.partial}\n`);
+		steering.end();
 		flush();
 		const outcome = outcomeAfter(exit);
-		// A child that had to be helped out after its answer did not fail.
-		const seen: Exit = outcome.kind === "completed" && child.wasEnded() ? { kind: "code", code: 0 } : exit;
+		const seen = child.wasEnded() ? exitAfterStop(outcome, exit) : exit;
 		const ended = { outcome, exit: seen, endedAt: Math.max(Date.now(), startedAt), leftovers };
 		return { ...resultOf(spec.runId, state, { ...ended, artifactErrors: artifacts.errors }), startedAt };
 	};
@@ -81,24 +92,40 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 
 	return {
 		stop,
+		steering,
 		onGrowth(listener: () => void) {
 			grown = listener;
 		},
 		async carryOut(packet: Packet | undefined): Promise<RunResult> {
 			const startedAt = Date.now();
 			if (!packet) return await end({ kind: "spawn-failed", message: "the parent never sent the task" }, startedAt);
-			const lock = await lockSession(spec.sharedSession, spec, stopped.signal);
-			if (!lock.ok) return await end({ kind: "refused", message: lock.error }, startedAt);
-			try {
-				const isolation = await held.isolationFor(spec);
+			return await withSession(spec, held, stopped.signal, async (isolation) => {
 				if (!isolation.ok) return await end({ kind: "refused", message: isolation.error }, startedAt);
 				return await end(await runPi(isolation.value, packet, startedAt), startedAt);
-			} finally {
-				lock.value.release();
-			}
+			});
 		},
 	};
 }
+
+/** Does the work while the run's session is this run's alone, or tells it why that cannot be. */
+async function withSession<T>(
+	spec: RunSpec,
+	held: HeldPi,
+	stopped: AbortSignal,
+	work: (isolation: Result<Isolation>) => Promise<T>,
+): Promise<T> {
+	const lock = await lockSession(spec.sharedSession, spec, stopped);
+	if (!lock.ok) return await work(lock);
+	try {
+		return await work(await held.isolationFor(spec));
+	} finally {
+		lock.value.release();
+	}
+}
+
+/** A child that had to be stopped after its answer did not fail. */
+const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
+	outcome.kind === "completed" ? { kind: "code", code: 0 } : exit;
 
 const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;
 
@@ -108,7 +135,12 @@ async function endUnstarted(waiting: WaitingPi | undefined): Promise<Exit> {
 }
 
 /** The pi that a run has at the moment: one that left without its answer may be followed by another. */
-function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listener: Listener) {
+function createChild(
+	{ runId, leftovers }: RunSpec,
+	artifacts: Artifacts,
+	listener: Listener,
+	unheard: () => readonly ToChild[],
+) {
 	const look = createLookout(runId);
 	let pi: PiProcess | undefined;
 	let ending: Promise<void> | undefined;
@@ -122,11 +154,13 @@ function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listen
 		ending = undefined;
 		gone = false;
 		if (pi.pid !== undefined) {
-			const started: RunEvent = { type: "started", at: startedAt, supervisorPid: process.pid, pid: pi.pid };
+			const pids = { supervisorPid: process.pid, pid: pi.pid };
+			const started: RunEvent = { type: "started", at: startedAt, ...pids, protocol: PROTOCOL };
 			artifacts.own(started);
 			listener.onEvent(started);
 		}
 		listener.onChunk();
+		for (const message of unheard()) pi.tell(message);
 		const exit = await pi.exit;
 		gone = true;
 		return exit;
@@ -157,6 +191,9 @@ function createChild({ runId, leftovers }: RunSpec, artifacts: Artifacts, listen
 			}
 		},
 		end,
+		tell(message: ToChild) {
+			if (!gone) pi?.tell(message);
+		},
 		/** Once it has settled it has a moment to go by itself. Meanwhile there is time to see who else is there. */
 		observe({ type }: RunEvent) {
 			if (type === "working") clearTimeout(leaving);

@@ -7,10 +7,11 @@ import { FILES } from "../run-directory/names.ts";
 import { openArtifacts } from "./artifacts.ts";
 import { type ControlServer, listen } from "./control-server.ts";
 import { holdPi } from "./held-pi.ts";
-import { ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
+import { type FromSupervisor, ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { stopOrphans, sweep } from "./stop-ladder.ts";
 import { createRun } from "./supervised-run.ts";
+import { createSupervisorTalk } from "./supervisor-talk.ts";
 
 /** However long a parent lives: one that has not come for its run by then will not. */
 const MAX_PARKED_MS = 10 * 60 * 1_000;
@@ -59,9 +60,14 @@ async function supervise(directory: string): Promise<void> {
 	});
 
 	let overdue = setTimeout(() => beginning.resolve({ kind: "none" }), PACKET_TIMEOUT_MS);
-	const onMessage = (message: ToSupervisor) => {
+	const talk = createSupervisorTalk((message) => control.send(message));
+	const onMessage = (message: ToSupervisor, reply: (message: FromSupervisor) => void) => {
+		if (message.type === "steer" || message.type === "release") return talk.take(message, reply);
 		clearTimeout(overdue);
-		if (message.type === "start") beginning.resolve({ kind: "start", packet: message.packet });
+		if (message.type === "start") {
+			talk.begin(message.token);
+			beginning.resolve({ kind: "start", packet: message.packet });
+		}
 		if (message.type === "stop") stop(message.cause);
 		if (message.type !== "hold") return;
 		overdue = setTimeout(() => beginning.resolve({ kind: "none" }), MAX_PARKED_MS);
@@ -69,7 +75,7 @@ async function supervise(directory: string): Promise<void> {
 		control.send({ type: "grown" });
 	};
 	const onOwnerGone = () => {
-		if (spec.lifetime === "foreground") stop({ kind: "aborted", by: "parent-death" });
+		if (spec.lifetime === "foreground" && !talk.isReleased()) stop({ kind: "aborted", by: "parent-death" });
 	};
 	const control = await listen(spec.socket, onMessage, onOwnerGone).catch((error: unknown) => {
 		process.stderr.write(`${messageOf(error)}\n`); // whoever started us waits for a line on stdout or our last words
@@ -90,6 +96,7 @@ async function supervise(directory: string): Promise<void> {
 	}
 	const run = createRun(spec, artifacts, held);
 	run.onGrowth(createNudge(control));
+	talk.attach(run.steering);
 	stop = run.stop;
 	if (stopCause) run.stop(stopCause);
 	const result = await run.carryOut(begun.kind === "start" ? begun.packet : undefined);

@@ -63,6 +63,8 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 			return { kind: "wrapping-up", since: at };
 		case "clock":
 		case "wrap-up":
+		case "steer-queued":
+		case "steer-received":
 		case "stray":
 		case "ended":
 			return before;

@@ -1,5 +1,6 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage, RunEvent } from "./event.ts";
+import { STEER_MESSAGE } from "./steer.ts";
 import { noUsage } from "./usage.ts";
 
 /** What one line of events.jsonl, or of pi's stdout, turned out to be. */
@@ -53,14 +54,8 @@ export const encodeOwn = (event: RunEvent): string => `${JSON.stringify({ type: 
 const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
 const OWN_EVENTS = new Set<unknown>([
-	"started",
-	"delta",
-	"thinking",
-	"calling",
-	"stray",
-	"wrap-up",
-	"stopping",
-	"clock",
+	...["started", "delta", "thinking", "calling", "stray", "wrap-up", "stopping", "clock"],
+	"steer-queued",
 ]);
 
 export function isDelta(line: Line): boolean {
@@ -79,7 +74,7 @@ function toolEnd(line: Buffer): Line {
 function eventOf(record: Record<string, unknown>): RunEvent | undefined {
 	switch (record.type) {
 		case "message_end":
-			return isChatMessage(record.message) ? { type: "message", message: record.message } : undefined;
+			return isChatMessage(record.message) ? { type: "message", message: record.message } : receivedIn(record.message);
 		case "message_update":
 			return pieceOf(fieldsOf(record.assistantMessageEvent));
 		case "tool_execution_start": {
@@ -135,6 +130,15 @@ function parse(line: string): Record<string, unknown> | undefined {
 	} catch {
 		return undefined;
 	}
+}
+
+/** By pi's account its model has been handed these: that is their receipt. */
+function receivedIn(value: unknown): RunEvent | undefined {
+	const { role, customType, details } = (value ?? {}) as Record<string, unknown>;
+	if (role !== "custom" || customType !== STEER_MESSAGE) return undefined;
+	const { ids } = (details ?? {}) as { ids?: unknown };
+	if (!Array.isArray(ids)) return undefined;
+	return { type: "steer-received", ids: ids.filter((id) => typeof id === "string") };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Message, Usage } from "@earendil-works/pi-ai";
 import type { UsedUp } from "./budget.ts";
 import type { RunResult } from "./state.ts";
+import type { Sender, Steer } from "./steer.ts";
 import type { WrapUp } from "./wrap-up.ts";
 
 /** What a sub-agent's conversation consists of. pi's own system messages are not part of it. */
@@ -8,7 +9,14 @@ export type ChatMessage = Exclude<Message, { role: "system" }>;
 
 /** The only thing that changes a run. Times are in milliseconds since the epoch. */
 export type RunEvent =
-	| { readonly type: "started"; readonly at: number; readonly supervisorPid: number; readonly pid: number }
+	| {
+			readonly type: "started";
+			readonly at: number;
+			readonly supervisorPid: number;
+			readonly pid: number;
+			/** Which messages the supervisor understands; missing in runs of versions that can only be watched and stopped. */
+			readonly protocol?: number;
+	  }
 	| { readonly type: "message"; readonly message: ChatMessage }
 	/** A piece of the assistant text that is being written. */
 	| { readonly type: "delta"; readonly text: string }
@@ -42,6 +50,10 @@ export type RunEvent =
 	/** The run has to finish with what it has. */
 	| ({ readonly type: "wrap-up" } & WrapUp)
 	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }
+	/** Somebody has sent it a text, which waits for its next turn. */
+	| { readonly type: "steer-queued"; readonly at: number; readonly steer: Steer; readonly from: Sender }
+	/** The child's model is about to receive these. */
+	| { readonly type: "steer-received"; readonly ids: readonly string[] }
 	/** It has begun to work; also again, where an extension of its own has it go on after it had settled. */
 	| { readonly type: "working" }
 	| { readonly type: "settled" }

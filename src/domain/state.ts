@@ -5,6 +5,7 @@ import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
 import { cut, cutFront, lastAssistant, lastTextIn, textOf } from "./messages.ts";
 import { unreachable } from "./result.ts";
 import type { Contract } from "./spec.ts";
+import { delivered, type SentSteer, undelivered, withSteer } from "./steer.ts";
 import { addUsage, noUsage } from "./usage.ts";
 import type { WrapUp, WrapUpReason } from "./wrap-up.ts";
 
@@ -57,7 +58,9 @@ export interface RunResult {
 /** What a run produced, in order. */
 export type Entry =
 	| { readonly kind: "message"; readonly message: ChatMessage }
-	| { readonly kind: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string };
+	| { readonly kind: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
+	/** A text that somebody sent it, where its model received it. */
+	| { readonly kind: "steer"; readonly steer: SentSteer };
 
 export interface RunState {
 	readonly phase: Phase;
@@ -72,6 +75,10 @@ export interface RunState {
 	readonly written: number;
 	readonly toolCalls: number;
 	readonly messageCount: number;
+	/** Answers of the model so far, also failed ones. */
+	readonly turns: number;
+	/** What it was sent while it ran, oldest first. */
+	readonly steers: readonly SentSteer[];
 	readonly usage: Usage;
 	readonly settled: boolean;
 	readonly stopCause: StopCause | undefined;
@@ -94,6 +101,8 @@ export const initialState: RunState = {
 	written: 0,
 	toolCalls: 0,
 	messageCount: 0,
+	turns: 0,
+	steers: [],
 	usage: noUsage,
 	settled: false,
 	stopCause: undefined,
@@ -137,6 +146,10 @@ function fold(state: RunState, event: RunEvent): RunState {
 			return { ...state, wrapUp: { reason: state.wrapUp?.reason ?? event.reason, stage: event.stage } };
 		case "stopping":
 			return { ...state, stopCause: state.stopCause ?? event.cause }; // the first one wins
+		case "steer-queued":
+			return withQueued(state, { ...event.steer, from: event.from, receipt: { kind: "queued" } });
+		case "steer-received":
+			return withReceived(state, event.ids);
 		case "working":
 			return state.settled ? { ...state, settled: false } : state;
 		case "settled":
@@ -162,10 +175,22 @@ function begun(state: RunState, at: number): RunState {
 	};
 }
 
+/** A supervisor hands a steer that its first pi did not receive to the next one: it is the same steer. */
+function withQueued(state: RunState, steer: SentSteer): RunState {
+	if (state.steers.some(({ id }) => id === steer.id)) return state;
+	return { ...state, steers: withSteer(state.steers, steer) };
+}
+
+function withReceived(state: RunState, ids: readonly string[]): RunState {
+	const { steers, now } = delivered(state.steers, ids, state.turns + 1);
+	return now.reduce((next, steer) => withEntry(next, { kind: "steer", steer }), { ...state, steers });
+}
+
 /** The result counts, where a full disk or a deleted directory has kept some of the events from us. */
 function withResult(state: RunState, result: RunResult): RunState {
 	const { usage, toolCalls, messageCount, finalized } = result;
-	return { ...state, usage, toolCalls, messageCount, finalized, phase: { kind: "done", result } };
+	const steers = undelivered(state.steers);
+	return { ...state, usage, toolCalls, messageCount, finalized, steers, phase: { kind: "done", result } };
 }
 
 function withMessage(state: RunState, message: ChatMessage): RunState {
@@ -174,6 +199,7 @@ function withMessage(state: RunState, message: ChatMessage): RunState {
 		...withEntry(state, { kind: "message", message }),
 		...(message.role === "assistant" && { partial: "", written: 0 }),
 		messageCount: state.messageCount + 1,
+		turns: state.turns + (message.role === "assistant" ? 1 : 0),
 		usage: addUsage(state.usage, usage),
 		// The first one counts, and none that a run writes while it is being stopped.
 		finalized: state.finalized ?? (state.stopCause ? undefined : finalizedBy(message)),
@@ -271,6 +297,13 @@ function answered(finalized: Finalized): Outcome {
 }
 
 const failed = (failure: Failure): Outcome => ({ kind: "failed", failure });
+
+/** A person ended this run on purpose: it neither failed nor completed. */
+export const isStoppedByPerson = ({ phase }: RunState): boolean =>
+	phase.kind === "done" && phase.result.outcome.kind === "failed" && isPersonsStop(phase.result.outcome.failure);
+
+export const isPersonsStop = (failure: Failure): boolean =>
+	failure.kind === "stopped" && failure.cause.kind === "aborted" && failure.cause.by === "person";
 
 /** The result of a run that only its state can tell about: it was refused, or whoever watched over it is gone. */
 export function resultWithout(

@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { ok, type Result } from "../domain/result.ts";
 import { type RunIds, type RunSpec, renamed } from "../domain/spec.ts";
+import { createToken } from "../plan/ids.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
 import type { PreparedRun } from "../run/execute.ts";
@@ -60,7 +61,7 @@ export function parkRun(
 		},
 		begin({ spec: wanted, packet }) {
 			const meta = writeMeta(directory, wanted);
-			return meta.ok ? ok({ spec: meta.value, packet, directory }) : meta;
+			return meta.ok ? ok({ spec: meta.value, packet, directory, token: createToken() }) : meta;
 		},
 		launch: () => launching,
 		async drop() {

@@ -8,3 +8,6 @@ export function createRunId(at: Date): string {
 
 /** Names a session of `delegate_to_subagents`. */
 export const createSessionId = (): string => randomBytes(8).toString("hex");
+
+/** 256 bits, kept in memory: by it a supervisor knows the parent that started its run. */
+export const createToken = (): string => randomBytes(32).toString("base64url");

@@ -1,8 +1,8 @@
 import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/state.ts";
 import { shorten } from "./answer-lines.ts";
+import { errorText } from "./preset-text.ts";
 import { remarksOn } from "./remarks.ts";
-import { reportFailure } from "./text.ts";
 
 /** The words of an agent call. A failed one has no answer, and so none of its words. */
 export type AgentStatus = Finalized["status"] | "FAILED";
@@ -19,7 +19,7 @@ export function agentAnswer(sessionId: string, result: RunResult, limit: number)
 	if (outcome.kind === "completed") {
 		return `**Status:** ${agentStatusOf(result)}\n**Session ID:** \`${sessionId}\`${notes}\n\n---\n\n${shorten(outcome.text, sessionId, limit)}`;
 	}
-	const error = `Error: ${reportFailure(outcome.failure)}`;
+	const error = errorText(outcome.failure);
 	if (outcome.failure.kind === "rejected") return error; // it never began, so there is nothing to go on with
 	const failed = `${error}\n**Session ID:** \`${sessionId}\` (call the agent again with it to go on)${notes}`;
 	return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text, sessionId, limit)}`;

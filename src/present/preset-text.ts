@@ -1,5 +1,5 @@
 import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
-import type { RunResult, RunState } from "../domain/state.ts";
+import { type Failure, isPersonsStop, type RunResult, type RunState } from "../domain/state.ts";
 import { shorten } from "./answer-lines.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { reportFailure } from "./text.ts";
@@ -11,7 +11,7 @@ export function presetStatusOf({ phase }: RunState): BackgroundStatus {
 /** The answer of a run by preset, or why there is none and what there was of it; never more than `limit` characters of it. */
 export function presetAnswer(runId: string, { outcome, text }: RunResult, limit: number): string {
 	if (outcome.kind === "failed") {
-		const error = `Error: ${reportFailure(outcome.failure)}`;
+		const error = errorText(outcome.failure);
 		if (outcome.failure.kind === "rejected") return error; // it never began, so there is no run to look at
 		const failed = `${error} (run: ${runId})`;
 		return text === "" ? failed : `${failed}\n\nWhat it had written:\n\n${shorten(text, runId, limit)}`;
@@ -20,6 +20,14 @@ export function presetAnswer(runId: string, { outcome, text }: RunResult, limit:
 	const remark = outcome.end === "output-limit" ? "\n\n[the model's answer was cut by its output limit]" : "";
 	return `${shorten(outcome.text, runId, limit)}${remark}`;
 }
+
+/** A person's stop is no error. */
+export const errorText = (failure: Failure): string =>
+	isPersonsStop(failure) ? "Stopped by you" : `Error: ${reportFailure(failure)}`;
+
+/** The word of a task in the head of its block. */
+export const blockStatusOf = (result: RunResult, word: string): string =>
+	result.outcome.kind === "failed" && isPersonsStop(result.outcome.failure) ? "stopped by you" : word;
 
 /** Puts a backslash before what could be taken for our own words. */
 export const escapeLines = (answer: string, heads: RegExp): string => answer.replaceAll(heads, "\\");

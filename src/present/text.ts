@@ -3,7 +3,7 @@ import type { Exit, StopCause } from "../domain/event.ts";
 import { cut } from "../domain/messages.ts";
 import { unreachable } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import type { Failure, Outcome, RunState } from "../domain/state.ts";
+import { type Failure, isPersonsStop, type Outcome, type RunState } from "../domain/state.ts";
 import { describeWrapUp } from "../domain/wrap-up.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
@@ -64,7 +64,7 @@ function describeStop(cause: StopCause, family: RunSpec["family"] | undefined): 
 
 const ABORTED = {
 	caller: "Sub-agent was aborted",
-	person: "Sub-agent was stopped by the user",
+	person: "stopped by you",
 	"parent-death": "Sub-agent was stopped because the main agent ended",
 	signal: "Sub-agent was stopped from outside",
 } as const;
@@ -111,6 +111,7 @@ export function summaryLine(name: string, sessionId: string, outcome: Outcome, s
 	const label = cut(sanitizeLine(name), MAX_NAME_CHARS);
 	const profile = spec?.agent ? ` (${describeProfile(spec)})` : "";
 	if (outcome.kind === "failed") {
+		if (isPersonsStop(outcome.failure)) return `■ ${label}: stopped by you (session: ${sessionId})${profile}`;
 		const error = cut(sanitizeLine(describeFailure(outcome.failure, "delegate")), MAX_ERROR_CHARS);
 		return `✗ ${label}: error — ${error} (session: ${sessionId})${profile}`;
 	}

@@ -1,6 +1,7 @@
 import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
 import { cut } from "../domain/messages.ts";
 import type { Entry, RunState } from "../domain/state.ts";
+import { steerText } from "../domain/steer.ts";
 import { expandTabs } from "./fit.ts";
 import { sanitize } from "./sanitize.ts";
 import { type PreviewPlace, toolCallLines } from "./tool-call.ts";
@@ -64,6 +65,7 @@ function partsOf(entry: Entry, place: PreviewPlace): Part[] {
 		const text = entry.stream === "stderr" ? `[stderr]: ${entry.text}` : entry.text;
 		return [{ callId: undefined, lines: textLines(text) }];
 	}
+	if (entry.kind === "steer") return [{ callId: undefined, lines: textLines(steerText(entry.steer)) }];
 	if (entry.message.role !== "assistant") return [];
 	return entry.message.content.flatMap((part): Part[] => {
 		if (part.type === "text") return [{ callId: undefined, lines: textLines(part.text) }];

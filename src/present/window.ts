@@ -2,7 +2,7 @@ import type { Usage } from "@earendil-works/pi-ai";
 import type { ChatMessage } from "../domain/event.ts";
 import { cut, lastAssistant, newestWithin } from "../domain/messages.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { messagesOf, type RunResult, type RunState } from "../domain/state.ts";
+import { isStoppedByPerson, messagesOf, type RunResult, type RunState } from "../domain/state.ts";
 import type { Audience } from "./audience.ts";
 import { remarksOn } from "./remarks.ts";
 import { type DelegateStatus, delegateStatusOf, describeFailure, exitCodeOf } from "./text.ts";
@@ -85,6 +85,7 @@ function windowOf(task: ShownTask, lines: readonly WindowLine[], allMessages: re
 	const result = state.phase.kind === "done" ? state.phase.result : undefined;
 	const model = result?.model ?? spec?.model ?? modelOf(state);
 	const todos = todosOf(state.entries);
+	const stopReason = isStoppedByPerson(state) ? "stopped" : result?.stopReason;
 	return {
 		name: task.name,
 		sessionId: task.sessionId,
@@ -94,7 +95,7 @@ function windowOf(task: ShownTask, lines: readonly WindowLine[], allMessages: re
 		exitCode: result ? exitCodeOf(result.exit) : null,
 		...(model && { model: `${model.provider}/${model.id}` }),
 		...(spec?.model?.thinking !== undefined && { thinking: spec.model.thinking }),
-		...(result?.stopReason && { stopReason: result.stopReason }),
+		...(stopReason !== undefined && { stopReason }),
 		...(result?.outcome.kind === "failed" && {
 			errorMessage: cut(describeFailure(result.outcome.failure, spec?.family), MAX_ERROR_CHARS),
 		}),

@@ -7,14 +7,19 @@ import { err, messageOf, ok, type Result } from "../domain/result.ts";
 export interface ControlClient {
 	isOpen(): boolean;
 	send(message: ToSupervisor): void;
-	/** Resolves to the next message, or to undefined when the supervisor is gone. */
-	next(): Promise<FromSupervisor | undefined>;
+	/** Resolves when there is more to read or the run has ended, or to undefined when the supervisor is gone. */
+	next(): Promise<Progress | undefined>;
+	/** Every other message, in its order, and undefined when the supervisor is gone. Returns how to leave. */
+	listen(listener: (answer: Answer | undefined) => void): () => void;
 	close(): void;
 	/** The same, once what was sent has left. */
 	closeWhenSent(): void;
 	/** From here on the connection does not keep this process alive. */
 	unref(): void;
 }
+
+export type Progress = Extract<FromSupervisor, { type: "grown" | "ended" }>;
+export type Answer = Exclude<FromSupervisor, Progress>;
 
 export async function connectControl(path: string): Promise<Result<ControlClient>> {
 	const socket = connect(path);
@@ -34,12 +39,17 @@ export const provesAbsence = (error: string): boolean => /^connect (ENOENT|ECONN
 
 function createClient(socket: Socket): ControlClient {
 	let grown = false;
-	let ended: FromSupervisor | undefined;
+	let ended: Progress | undefined;
 	let open = true;
 	let wake = () => {};
+	const listeners = new Set<(answer: Answer | undefined) => void>();
+	const tell = (answer: Answer | undefined) => {
+		for (const listener of [...listeners]) listener(answer);
+	};
 	const lines = createLineSplitter((line) => {
 		const message = parse(line);
 		if (message?.type === "ended") ended = message;
+		else if (message && message.type !== "grown") tell(message);
 		else grown = true; // ten notices say no more than one
 	}, Number.POSITIVE_INFINITY);
 	socket.on("data", (chunk) => {
@@ -49,6 +59,7 @@ function createClient(socket: Socket): ControlClient {
 	socket.on("error", () => {});
 	for (const end of ["end", "close"] as const) {
 		socket.on(end, () => {
+			if (open) tell(undefined);
 			open = false;
 			wake();
 		});
@@ -68,6 +79,10 @@ function createClient(socket: Socket): ControlClient {
 			if (!grown) return undefined;
 			grown = false;
 			return { type: "grown" };
+		},
+		listen(listener) {
+			listeners.add(listener);
+			return () => void listeners.delete(listener);
 		},
 		close: () => void socket.destroy(),
 		closeWhenSent: () => socket.destroySoon(),

@@ -1,4 +1,5 @@
 import { GRACE_MS } from "../child/protocol.ts";
+import type { StopCause } from "../domain/event.ts";
 import { err, type Result } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
@@ -12,13 +13,23 @@ export interface PreparedRun {
 	readonly spec: RunSpec;
 	readonly packet: Packet;
 	readonly directory: string;
+	/** Proves to the run's supervisor that a message is this session's own. Known to nobody else. */
+	readonly token: string;
 }
 
 /** On top of the ladder's own time: then a supervisor that does not answer is killed. */
 const UNRESPONSIVE_MS = 4_000;
 const GONE_MS = 1_000;
 
-const ABORTED: Failure = { kind: "stopped", cause: { kind: "aborted", by: "caller" } };
+/** The reason of a signal by which a person stops one run; any other abort is the caller's. */
+export const STOPPED_BY_PERSON = Symbol("stopped by a person");
+
+/** Why a run is stopped whose signal was aborted. */
+export const stopCauseOf = ({ reason }: AbortSignal): StopCause => ({
+	kind: "aborted",
+	by: reason === STOPPED_BY_PERSON ? "person" : "caller",
+});
+const abortedBy = (signal: AbortSignal): Failure => ({ kind: "stopped", cause: stopCauseOf(signal) });
 const NEVER = new AbortController().signal;
 
 /**
@@ -38,7 +49,7 @@ export async function start(
 	const { control } = launched.value;
 	launched.value.unref();
 	const admitted = admit(control);
-	if (admitted.ok) control.send({ type: "start", packet: run.packet });
+	if (admitted.ok) control.send({ type: "start", packet: run.packet, token: run.token });
 	else {
 		control.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
 		control.closeWhenSent();
@@ -48,23 +59,24 @@ export async function start(
 
 /**
  * Carries out one run and folds its events. Never throws, and returns only when the run is done and its processes are
- * gone. Aborting `signal` stops the run.
+ * gone. Aborting `signal` stops the run. `onBegun` says that its supervisor has the task and takes messages.
  */
 export async function execute(
 	run: PreparedRun,
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
 	launch: Launcher = launchProcess,
+	onBegun: () => void = () => {},
 ): Promise<RunState> {
 	const fail = async (failure: Failure) => {
 		const state = reduce(initialState, { type: "ended", result: await leave(run, failure) });
 		onState(state);
 		return state;
 	};
-	if (signal.aborted) return await fail(ABORTED);
+	if (signal.aborted) return await fail(abortedBy(signal));
 	const launched = await launch(run.directory, run.spec);
 	if (!launched.ok) return await fail({ kind: "spawn", message: launched.error });
-	return await attend(launched.value, run, signal, onState);
+	return await attend(launched.value, run, signal, onState, onBegun);
 }
 
 /** A run that never had a supervisor has a result all the same. */
@@ -73,23 +85,25 @@ const leave = ({ spec, directory }: PreparedRun, failure: Failure): Promise<RunR
 
 async function attend(
 	launched: Launched,
-	{ spec, packet, directory }: PreparedRun,
+	{ spec, packet, directory, token }: PreparedRun,
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
+	onBegun: () => void,
 ): Promise<RunState> {
 	const { control } = launched;
 	let unresponsive: NodeJS.Timeout | undefined;
 	const stop = () => {
-		control.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
+		control.send({ type: "stop", cause: stopCauseOf(signal) });
 		unresponsive = setTimeout(launched.kill, GRACE_MS + UNRESPONSIVE_MS);
 	};
 	if (signal.aborted) stop();
 	else {
-		control.send({ type: "start", packet });
+		control.send({ type: "start", packet, token });
 		signal.addEventListener("abort", stop, { once: true });
+		onBegun();
 	}
 	try {
-		const fate = (): Failure => (signal.aborted ? ABORTED : { kind: "lost" });
+		const fate = (): Failure => (signal.aborted ? abortedBy(signal) : { kind: "lost" });
 		const state = await watch({ runId: spec.runId, directory, socket: spec.socket }, control, onState, NEVER, fate);
 		await launched.gone(GONE_MS);
 		return state;

@@ -7,7 +7,7 @@ import type { AvailableModel } from "../plan/model.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";
 import { renderSubagentCall } from "../present/call-view.ts";
-import { presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
+import { blockStatusOf, presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
 import { remarksOn } from "../present/remarks.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { respellModels } from "./model-parameter.ts";
@@ -80,10 +80,10 @@ function answerOf({ request, state }: Row, limit: number): Answer[] {
 	const shared = { name: request.label, request, result };
 	if (request.family === "agent") {
 		const answer = agentAnswer(request.sessionId, result, limit);
-		return [{ ...shared, status: agentStatusOf(result), answer, remarks: [] }];
+		return [{ ...shared, status: blockStatusOf(result, agentStatusOf(result)), answer, remarks: [] }];
 	}
 	const answer = presetAnswer(request.runId, result, limit);
-	return [{ ...shared, status: presetStatusOf(state), answer, remarks: remarksOn(result) }];
+	return [{ ...shared, status: blockStatusOf(result, presetStatusOf(state)), answer, remarks: remarksOn(result) }];
 }
 
 function agentDetails({ request, result }: Answer): AgentDetails {

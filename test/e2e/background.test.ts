@@ -106,7 +106,7 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 			[slow, "aborted"],
 		],
 	);
-	assert.equal(entries(UPDATE).find(({ runId }) => runId === slow)?.errorMessage, "Sub-agent was stopped by the user");
+	assert.equal(entries(UPDATE).find(({ runId }) => runId === slow)?.errorMessage, "stopped by you");
 
 	await someone.ask("and now?");
 	const last = server.requests.filter(isParent).at(-1);

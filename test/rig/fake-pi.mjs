@@ -18,6 +18,8 @@ const run = {
 	messageOpen: false,
 	settled: false,
 	count: 0,
+	steers: [],
+	onSteer: () => {},
 };
 
 function optionValue(flag) {
@@ -186,6 +188,30 @@ function user(text) {
 	wholeMessage({ role: "user", content: [{ type: "text", text }], timestamp: Date.now() });
 }
 
+async function hear(count) {
+	const alive = setInterval(() => {}, 1 << 30);
+	while (run.steers.length < count) await new Promise((resolve) => Object.assign(run, { onSteer: resolve }));
+	clearInterval(alive);
+}
+
+// Waits for so many steers and hands them over as pi does: all in one custom message.
+async function receive(count) {
+	await hear(count);
+	const steers = run.steers.splice(0);
+	const details = { ids: steers.map(({ id }) => id) };
+	const content = steers.map(({ text }) => ({ type: "text", text }));
+	openTurn();
+	wholeMessage({
+		role: "custom",
+		customType: "pi-subagents.steer",
+		content,
+		display: true,
+		details,
+		timestamp: Date.now(),
+	});
+	return steers;
+}
+
 // One entry per step; the first key of a step that is named here decides.
 const ACTIONS = {
 	say,
@@ -197,6 +223,8 @@ const ACTIONS = {
 		update({ type: "text_delta", contentIndex: 0, delta: step.delta });
 	},
 	user: (step) => user(step.user),
+	receive: async (step) => say({ say: JSON.stringify(await receive(step.receive)) }),
+	hear: (step) => hear(step.hear),
 	retry,
 	raw: (step) => writeAll(1, Buffer.from(`${step.raw}\n`)),
 	bytes: (step) => writeInPieces(Buffer.from(step.bytes), step.splitEvery ?? 1),
@@ -248,6 +276,9 @@ function stepsOf(prompt) {
 			if (Array.isArray(value)) return value;
 		} catch {}
 	}
+	// The prompt of a correction is not the test's.
+	if (process.env.FAKE_PI_CORRECTED && prompt.startsWith("You have not finished"))
+		return JSON.parse(process.env.FAKE_PI_CORRECTED);
 	return [{ say: `ok: ${prompt}` }];
 }
 
@@ -282,10 +313,13 @@ function listen(socket) {
 	socket.setEncoding("utf8");
 	socket.on("data", (chunk) => {
 		received += chunk;
-		for (let end = received.indexOf("\n"); end >= 0 && !started; end = received.indexOf("\n")) {
+		for (let end = received.indexOf("\n"); end >= 0; end = received.indexOf("\n")) {
 			const message = JSON.parse(received.slice(0, end));
 			received = received.slice(end + 1);
 			if (message.warmUp) continue;
+			if (message.steer) run.steers.push(message.steer);
+			if (message.steer) run.onSteer();
+			if (started) continue;
 			started = true;
 			socket.unref();
 			void start(message);

@@ -5,7 +5,7 @@ import { socketPathOf } from "../../src/child/protocol.ts";
 import { NO_AMOUNTS } from "../../src/domain/budget.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import type { RunResult, RunState } from "../../src/domain/state.ts";
-import { createRunId, createSessionId } from "../../src/plan/ids.ts";
+import { createRunId, createSessionId, createToken } from "../../src/plan/ids.ts";
 import { execute, type PreparedRun } from "../../src/run/execute.ts";
 import type { Launcher } from "../../src/run/launch-process.ts";
 import { createRunDirectory } from "../../src/run-directory/create.ts";
@@ -51,6 +51,7 @@ export function createYard(): Yard {
 			spec,
 			packet: { prompt: text, apiKey: undefined, tools: { kind: "has", names: [] }, contract: spec.contract },
 			directory: directory.value.path,
+			token: createToken(),
 		};
 	};
 	return {

@@ -63,6 +63,10 @@ export type FakeStep =
 	| { delta: string }
 	/** Another user message. */
 	| { user: string }
+	/** Waits for so many steers, hands them over as pi does, and says them as JSON. */
+	| { receive: number }
+	/** Waits for so many steers and hands none over. */
+	| { hear: number }
 	/** pi's automatic retry after an error: agent_end with willRetry, auto_retry_start (delayMs), agent_start. */
 	| { retry: number }
 	/** A line as it is. */

@@ -11,6 +11,7 @@ import { createSessionStore } from "../../src/records/session-store.ts";
 import { createBackground } from "../../src/session/background.ts";
 import { createBudget } from "../../src/session/budget.ts";
 import { createKeep } from "../../src/session/keep.ts";
+import { createLiveRuns } from "../../src/session/live-runs.ts";
 import { delegateTool } from "../../src/tools/delegate.ts";
 import type { DelegateParameters } from "../../src/tools/delegate-schema.ts";
 import { FAKE_PI } from "./fake-steps.ts";
@@ -94,6 +95,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 			keep(record);
 		},
 		library,
+		live: createLiveRuns(),
 		budget,
 		turns: createTurns(),
 		headStart: createHeadStart({ pi, command, library, budget, warn }),

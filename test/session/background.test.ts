@@ -233,10 +233,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(await background.stop(run.runId), undefined);
 		await endedIn(session, run.runId);
 		const [update] = session.of(UPDATE_ENTRY);
-		assert.deepEqual(
-			[update?.status, update?.text, update?.errorMessage],
-			["aborted", SAID, "Sub-agent was stopped by the user"],
-		);
+		assert.deepEqual([update?.status, update?.text, update?.errorMessage], ["aborted", SAID, "stopped by you"]);
 		assert.equal(session.notifications[0]?.kind, "error");
 		assert.equal(await background.stop(run.runId), `Run ${run.runId} has already ended: aborted`);
 	});

@@ -233,7 +233,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.deepEqual(rows, [
 			`✗ ${failed.details.run.runId} scout: failed — Sub-agent process exited with code 3\nWhat it had written:\nhalf`,
 			`✓ ${silent.details.run.runId} scout: completed, no text output`,
-			`✗ ${stopped.details.run.runId} scout: aborted — Sub-agent was stopped by the user\nWhat it had written:\nso far`,
+			`✗ ${stopped.details.run.runId} scout: aborted — stopped by you\nWhat it had written:\nso far`,
 			`✗ ${looped.details.run.runId} scout: failed — Loop detected: sub-agent is repeating the same tool calls`,
 		]);
 		const [message] = host.session.notifications;
@@ -287,7 +287,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		await stopAll(host);
 		assert.deepEqual([(await output()).text, (await output()).details.status], ["so far", "error"]);
 		const transcript = await use(sessionTool(host.host), host, { sessionId });
-		assert.match(transcript.text, /so far\n\[Error: Sub-agent was stopped by the user\]$/);
+		assert.match(transcript.text, /so far\n\[Error: stopped by you\]$/);
 	});
 
 	test("X10, B31: other spellings fit the enum; beyond 20 models there is none", () => {

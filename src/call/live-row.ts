@@ -1,0 +1,84 @@
+import { err, ok, type Result } from "../domain/result.ts";
+import type { Receipt, Steer } from "../domain/steer.ts";
+import { createSteer, refuseText, type SentMessage, sendMessage } from "../run/act-on-run.ts";
+import { type PreparedRun, STOPPED_BY_PERSON } from "../run/execute.ts";
+import type { LiveRun } from "../session/live-runs.ts";
+import type { Row } from "./call.ts";
+
+/** A message to a task that has no supervisor yet. */
+interface Waiting {
+	readonly steer: Steer;
+	settle(receipt: Receipt): void;
+}
+
+/** How far a task has come, as far as a message to it is concerned. */
+type Stage =
+	| { readonly kind: "queued"; readonly waiting: readonly Waiting[] }
+	| { readonly kind: "begun"; readonly run: PreparedRun }
+	| { readonly kind: "over" };
+
+/** What a person can do about a task while its call runs. */
+export interface LiveRow {
+	readonly live: LiveRun;
+	/** Aborted when a person stops this task alone. */
+	readonly stop: AbortSignal;
+	/** Its supervisor has its packet: what was sent to it while it was queued follows. */
+	begun(run: PreparedRun): void;
+	/** It has ended, or was dropped. */
+	over(): void;
+}
+
+export function createLiveRow(row: Row): LiveRow {
+	const stopping = new AbortController();
+	let stage: Stage = { kind: "queued", waiting: [] };
+	const send = ({ spec, directory, token }: PreparedRun, steer: Steer) =>
+		sendMessage({ runId: spec.runId, directory, socket: spec.socket }, steer, { as: "session", token });
+	const keep = (steer: Steer, waiting: readonly Waiting[]): SentMessage => {
+		const { promise, resolve } = Promise.withResolvers<Receipt>();
+		stage = { kind: "queued", waiting: [...waiting, { steer, settle: resolve }] };
+		return { id: steer.id, settled: promise };
+	};
+	const live: LiveRun = {
+		get runId() {
+			return row.request.runId;
+		},
+		get sessionId() {
+			return row.request.sessionId;
+		},
+		get directory() {
+			return stage.kind === "begun" ? stage.run.directory : undefined;
+		},
+		get state() {
+			return row.state;
+		},
+		family: row.request.family,
+		label: row.request.label,
+		task: row.request.task,
+		async message(text, when): Promise<Result<SentMessage>> {
+			const problem = refuseText(text);
+			if (problem !== undefined) return err(problem);
+			const steer = createSteer(text, when);
+			if (stage.kind === "over") return err(`Run ${row.request.runId} has ended`);
+			return stage.kind === "queued" ? ok(keep(steer, stage.waiting)) : await send(stage.run, steer);
+		},
+		stop: () => stopping.abort(STOPPED_BY_PERSON),
+	};
+	return {
+		live,
+		stop: stopping.signal,
+		begun(run) {
+			const waiting = stage.kind === "queued" ? stage.waiting : [];
+			stage = { kind: "begun", run };
+			for (const { steer, settle } of waiting) {
+				void send(run, steer)
+					.then(async (sent): Promise<Receipt> => (sent.ok ? await sent.value.settled : { kind: "undelivered" }))
+					.then(settle);
+			}
+		},
+		over() {
+			const waiting = stage.kind === "queued" ? stage.waiting : [];
+			stage = { kind: "over" };
+			for (const { settle } of waiting) settle({ kind: "undelivered" });
+		},
+	};
+}

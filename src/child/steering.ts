@@ -1,0 +1,52 @@
+import type { RunEvent } from "../domain/event.ts";
+import type { RunState } from "../domain/state.ts";
+import { type Receipt, type Sender, type Steer, steerText } from "../domain/steer.ts";
+import type { Artifacts } from "./artifacts.ts";
+import type { ToChild } from "./protocol.ts";
+
+export type OnReceipt = (id: string, receipt: Receipt) => void;
+
+interface SteeredRun {
+	readonly artifacts: Artifacts;
+	state(): RunState;
+	/** Takes an event of ours into the trail and the state. */
+	record(event: RunEvent): void;
+	/** To the pi that the run has at the moment, if any. */
+	tell(message: ToChild): void;
+}
+
+/** The steers of one run. What its pi has not received when it exits is handed to the next one, if there is one. */
+export function createSteering({ artifacts, state, record, tell }: SteeredRun) {
+	let onReceipt: OnReceipt = () => {};
+	let over = false;
+	const queued = () => state().steers.filter(({ receipt }) => receipt.kind === "queued");
+	return {
+		onReceipt(listener: OnReceipt) {
+			onReceipt = listener;
+		},
+		steer(steer: Steer, from: Sender): void {
+			const { stopCause, finalized, steers } = state();
+			if (steers.some(({ id }) => id === steer.id)) return;
+			if (over || stopCause || finalized) return void onReceipt(steer.id, { kind: "undelivered" });
+			record({ type: "steer-queued", at: Date.now(), steer, from });
+			onReceipt(steer.id, { kind: "queued" });
+			tell({ steer });
+		},
+		/** For a pi that has just been given its packet. */
+		unheard: (): readonly ToChild[] => queued().map(({ id, text, when }) => ({ steer: { id, text, when } })),
+		/** To be called after the event has been folded. */
+		observe(event: RunEvent): void {
+			if (event.type !== "steer-received") return;
+			for (const steer of state().steers) {
+				if (!event.ids.includes(steer.id) || steer.receipt.kind !== "delivered") continue;
+				artifacts.transcript(`${steerText(steer)}\n`);
+				onReceipt(steer.id, steer.receipt);
+			}
+		},
+		/** The run has ended, and its output has been read: nothing reaches its model any more. */
+		end(): void {
+			over = true;
+			for (const { id } of queued()) onReceipt(id, { kind: "undelivered" });
+		},
+	};
+}

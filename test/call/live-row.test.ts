@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { LiveRun } from "../../src/session/live-runs.ts";
+import { createDelegateYard, type DelegateYard, linesOf, task } from "../rig/delegate-yard.ts";
+import type { RecordedHost } from "../rig/recorded-host.ts";
+
+/** The task with this name, as soon as it is as wanted. */
+function live({ host }: RecordedHost, name: string, matches: (run: LiveRun) => boolean): Promise<LiveRun> {
+	return new Promise((resolve) => {
+		const look = () => {
+			const run = host.live.runs.find(({ label }) => label === name);
+			if (!run || !matches(run)) return;
+			leave();
+			resolve(run);
+		};
+		const leave = host.live.subscribe(look);
+		look();
+	});
+}
+const works = ({ state }: LiveRun) => state.messageCount > 1;
+const begun = ({ state }: LiveRun) => state.messageCount > 0;
+const isQueued = ({ state }: LiveRun) => state.phase.kind === "queued";
+
+describe("what a person does about one task of a call", { concurrency: 3, timeout: 60_000 }, () => {
+	let yard: DelegateYard;
+	before(() => {
+		yard = createDelegateYard();
+	});
+	after(() => yard.dispose());
+
+	test("stop one: the others go on, its line says so, and what it had written is kept", async () => {
+		const host = yard.session();
+		const tasks = [task("a", { say: "so far" }, { hang: true }), task("b", { sleep: 300 }, { say: "b is done" })];
+		const call = host.delegate({ tasks });
+		(await live(host, "a", works)).stop();
+		const { result, failed } = await call;
+		assert.deepEqual(linesOf(await call), ["■ a: stopped by you (session)", "✓ b: completed (session)"]);
+		const [window] = result.details.windows;
+		assert.deepEqual(
+			[window?.status, window?.stopReason, window?.errorMessage],
+			["error", "stopped", "stopped by you"],
+		);
+		assert.equal(failed, false);
+		const kept = host.kept.findLast(({ taskName }) => taskName === "a")?.progress;
+		assert.equal(kept?.kind === "ended" && kept.text, "so far");
+		assert.deepEqual(host.host.live.runs, []);
+	});
+
+	test("a call whose tasks were all stopped by the person is not an error", async () => {
+		const host = yard.session();
+		const call = host.delegate({ tasks: [task("a", { say: "so far" }, { hang: true })] });
+		(await live(host, "a", works)).stop();
+		assert.equal((await call).failed, false);
+	});
+
+	test("a queued task: stop drops it at once, and a message waits for its first turn", async () => {
+		const host = yard.session({}, { maxConcurrency: 1 });
+		const tasks = [task("a", { receive: 1 }), task("b", { say: "never" }), task("c", { receive: 1 })];
+		const call = host.delegate({ tasks });
+		const first = await live(host, "a", begun);
+		const dropped = await live(host, "b", isQueued);
+		const unsent = await dropped.message("for nobody", "turn-end");
+		dropped.stop();
+		await live(host, "b", ({ state }) => state.phase.kind === "done"); // while the first one still runs
+		const late = await (await live(host, "c", isQueued)).message("hello c", "turn-end");
+		await first.message("hello a", "turn-end");
+		assert.deepEqual(linesOf(await call), [
+			"✓ a: completed (session)",
+			"■ b: stopped by you (session)",
+			"✓ c: completed (session)",
+		]);
+		assert.ok(unsent.ok && late.ok);
+		assert.deepEqual(await unsent.value.settled, { kind: "undelivered" });
+		assert.deepEqual(await late.value.settled, { kind: "delivered", turn: 1 });
+		const said = host.kept.findLast(({ taskName }) => taskName === "c")?.progress;
+		assert.match(said?.kind === "ended" ? said.text : "", /hello c/);
+	});
+
+	test("a message to a task that has ended is refused with that word", async () => {
+		const host = yard.session();
+		const call = host.delegate({ tasks: [task("a", { receive: 1 })] });
+		const run = await live(host, "a", begun);
+		await run.message("go", "turn-end");
+		await call;
+		const late = await run.message("hello?", "turn-end");
+		assert.match(late.ok ? "" : late.error, /has ended$/);
+	});
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import type { Result } from "../../src/domain/result.ts";
+import type { SentMessage } from "../../src/run/act-on-run.ts";
+import { startDelegation } from "../rig/delegation.ts";
+import { hang, type ModelRequest, type Script, text, toolCall } from "../rig/model-server.ts";
+import { EXTENSION, type MessageStage, messageStage } from "./message-stage.ts";
+
+const receiptOf = async (sent: Result<SentMessage>) => {
+	assert.ok(sent.ok, sent.ok ? "" : sent.error);
+	return await sent.value.settled;
+};
+const userTexts = ({ messages }: ModelRequest) =>
+	messages.filter(({ role }) => role === "user").map((each) => each.text);
+
+/** A parent that delegates one task. */
+function delegate({ home, server }: MessageStage, child: Script, task = "look around") {
+	return startDelegation(home, server, {
+		extension: EXTENSION,
+		child,
+		args: { tasks: [{ name: "looker", prompt: task }] },
+		pi: { timeoutMs: 100_000 },
+	});
+}
+
+describe("messages to the real pi", { concurrency: 2 }, () => {
+	test("a message reaches the child before its next request, exactly as typed", async (t) => {
+		const stage = await messageStage(t);
+		const message = "  /only @src, please\n\u001b[31mred $1 é🦊\t";
+		let sent: Promise<unknown> | undefined;
+		const { done } = delegate(stage, async (request) => {
+			if (request.turn === 1) return text("I looked at src only");
+			sent = stage.send("look around", message).then(receiptOf);
+			await stage.send("look around", "and be quick");
+			return toolCall("bash", { command: "echo looked" });
+		});
+		const { childRequests, results } = await done;
+		assert.deepEqual(await sent, { kind: "delivered", turn: 2 });
+		assert.equal(childRequests.length, 2);
+		assert.deepEqual(userTexts(childRequests[1] as ModelRequest), ["look around", `${message}and be quick`]);
+		assert.match(results[0]?.text ?? "", /^✓ looker: completed/);
+	});
+
+	test("a message during a plain last answer makes the run go on", async (t) => {
+		const stage = await messageStage(t);
+		const { done } = delegate(stage, async (request) => {
+			if (request.turn === 1) return text(`second answer to ${request.lastUser}`);
+			await stage.send("look around", "one more thing");
+			return text("first answer");
+		});
+		const { childRequests, results } = await done;
+		assert.equal(childRequests.length, 2);
+		assert.equal(results[0]?.isError, false);
+		const { directory } = await stage.runOf("look around");
+		const result = JSON.parse(readFileSync(join(directory, "result.json"), "utf8"));
+		assert.deepEqual(result.outcome, { kind: "completed", text: "second answer to one more thing", end: "natural" });
+	});
+
+	for (const [what, first] of [
+		["a tool", toolCall("bash", { command: "sleep 60" })],
+		["an answer", hang({ text: "I think that" })],
+	] as const) {
+		test(`"now" interrupts ${what} and goes on with the message`, async (t) => {
+			const stage = await messageStage(t);
+			const { done } = delegate(stage, (request) => (request.lastUser === "look around" ? first : text("as you say")));
+			const { directory } = await stage.runOf("look around");
+			const trail = () => readFileSync(join(directory, "events.jsonl"), "utf8");
+			const begun = first.kind === "tools" ? '"tool_execution_start"' : "I think that";
+			await stage.server.waitForRequest(({ lastUser }) => lastUser === "look around", 30_000);
+			const { until } = await import("../rig/until.ts");
+			await until(() => trail().includes(begun), "the child to work");
+			const sent = await stage.send("look around", "stop that", "now");
+			const receipt = await receiptOf(sent);
+			assert.equal(receipt.kind, "delivered");
+			const { results, childRequests } = await done;
+			assert.equal(childRequests.at(-1)?.lastUser, "stop that");
+			assert.match(results[0]?.text ?? "", /^✓ looker: completed/);
+		});
+	}
+
+	test("nothing follows an answer that was handed over: the message is not delivered", async (t) => {
+		const stage = await messageStage(t);
+		stage.home.write(
+			join(stage.home.agentDir, "prompts", "judge.md"),
+			"---\nname: judge\ndescription: judges\n---\nYou judge.",
+		);
+		let sent: Promise<unknown> | undefined;
+		const { done } = startDelegation(stage.home, stage.server, {
+			extension: EXTENSION,
+			isParent: ({ tools }) => tools.includes("subagent"),
+			tool: "subagent",
+			args: { agent: "judge", task: "judge it" },
+			child: async () => {
+				const message = await stage.send("judge it", "wait");
+				sent = receiptOf(message);
+				return toolCall("subagent_finalize", { status: "SUCCESS", result: "guilty" });
+			},
+		});
+		const { childRequests, results } = await done;
+		assert.equal(childRequests.length, 1);
+		assert.match(results[0]?.text ?? "", /guilty/);
+		assert.deepEqual(await sent, { kind: "undelivered" });
+	});
+
+	test("a message during an agent's plain answer is no correction, and the answer is handed over after it", async (t) => {
+		const stage = await messageStage(t);
+		stage.home.write(
+			join(stage.home.agentDir, "prompts", "judge.md"),
+			"---\nname: judge\ndescription: judges\n---\nYou judge.",
+		);
+		const { done } = startDelegation(stage.home, stage.server, {
+			extension: EXTENSION,
+			isParent: ({ tools }) => tools.includes("subagent"),
+			tool: "subagent",
+			args: { agent: "judge", task: "judge it" },
+			child: async (request) => {
+				if (request.turn === 1) return toolCall("subagent_finalize", { status: "SUCCESS", result: "guilty" });
+				assert.ok((await stage.send("judge it", "what do you say?")).ok);
+				return text("let me think");
+			},
+		});
+		const { childRequests, results } = await done;
+		assert.deepEqual(userTexts(childRequests[1] as ModelRequest), ["judge it", "what do you say?"]);
+		assert.match(results[0]?.text ?? "", /guilty/);
+	});
+});
