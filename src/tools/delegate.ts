@@ -1,10 +1,11 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
+import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
 import { remarksOn } from "../present/remarks.ts";
-import { summaryLine } from "../present/text.ts";
+import { delegateStatusOf, summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { tellRun } from "../session/told-runs.ts";
@@ -19,6 +20,7 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 			"Run tasks in parallel, each by a sub-agent. Returns a status line with a session id per task; get_subagent_output has the answers.",
 		parameters: delegateParameters,
 		prepareArguments: (args) => prepareArguments(delegateParameters, args),
+		...STRUCTURED_OUTPUT,
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);
 			const asked = parseTasks(parameters);
@@ -26,7 +28,8 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 			try {
 				const rows = await planRows(await resumed(asked, host), call);
 				await runRows(rows, call);
-				return resultOf(rows, call.parent, rows.flatMap(linesOf).join("\n"));
+				const result = resultOf(rows, call.parent, rows.flatMap(linesOf).join("\n"));
+				return { ...result, ...structuredContent(callId, rows, ({ state }) => delegateStatusOf(state)) };
 			} finally {
 				release();
 			}

@@ -1,6 +1,7 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
+import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { AvailableModel } from "../plan/model.ts";
@@ -35,6 +36,7 @@ export function subagentTool(
 		label: "Sub-agent",
 		description: "Have a named sub-agent do a task, and get its answer. It knows only the task.",
 		parameters,
+		...STRUCTURED_OUTPUT,
 		prepareArguments: (args) => respellModels<SubagentParameters>(models, prepareArguments(parameters, args)),
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);
@@ -51,7 +53,8 @@ export function subagentTool(
 					? [presetBlocks(answers), { answers: answers.map(agentDetails) }, []]
 					: [first?.answer ?? "", first && agentDetails(first), first?.remarks ?? []];
 			const result = resultOf(rows, call.parent, text, remarks);
-			return { ...result, details: { ...result.details, ...details } };
+			const structured = structuredContent(callId, rows, statusOf);
+			return { ...result, ...structured, details: { ...result.details, ...details } };
 		},
 		renderCall: (args, theme) => renderSubagentCall(prepareArguments(parameters, args), theme),
 		renderResult: renderWindows,
@@ -74,16 +77,23 @@ function lengthOf({ state: { phase } }: Row): number {
 	return outcome.kind === "completed" ? outcome.text.length : text.length;
 }
 
-function answerOf({ request, state }: Row, limit: number): Answer[] {
+function answerOf(row: Row, limit: number): Answer[] {
+	const { request, state } = row;
 	if (state.phase.kind !== "done") return [];
 	const { result } = state.phase;
 	const shared = { name: request.label, request, result };
 	if (request.family === "agent") {
 		const answer = agentAnswer(request.sessionId, result, limit);
-		return [{ ...shared, status: blockStatusOf(result, agentStatusOf(result)), answer, remarks: [] }];
+		return [{ ...shared, status: statusOf(row), answer, remarks: [] }];
 	}
 	const answer = presetAnswer(request.runId, result, limit);
-	return [{ ...shared, status: blockStatusOf(result, presetStatusOf(state)), answer, remarks: remarksOn(result) }];
+	return [{ ...shared, status: statusOf(row), answer, remarks: remarksOn(result) }];
+}
+
+function statusOf({ request, state }: Row): string {
+	if (state.phase.kind !== "done") return "running";
+	const { result } = state.phase;
+	return blockStatusOf(result, request.family === "agent" ? agentStatusOf(result) : presetStatusOf(state));
 }
 
 function agentDetails({ request, result }: Answer): AgentDetails {

@@ -3,9 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { blocksOf } from "../docs/documents.ts";
 import { type Delegation, delegate } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";
-import { type ModelRequest, type Reply, startModelServer, text, toolCall } from "../rig/model-server.ts";
+import { type ModelRequest, type Reply, startModelServer, status, text, toolCall } from "../rig/model-server.ts";
 import { PI_IS_1 } from "../rig/pi.ts";
 
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
@@ -36,6 +37,7 @@ interface Answers {
 	readonly delegation: Delegation;
 }
 
+const CODEMODE = { defaultTools: ["+codemode"] };
 const LIST = "return ALL_TOOLS.map(({ name }) => name).join(' ')";
 const codemode = (code: string): Reply => toolCall("codemode", { code });
 const lastText = ({ messages }: ModelRequest) => messages.at(-1)?.text ?? "";
@@ -168,7 +170,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 	});
 
 	test("an answer is handed over by the model alone: a script cannot, and codemode does not hide the tool", async (t) => {
-		const { agent, script } = await place(t, {}, { defaultTools: ["+codemode"], codemode: { mode: "only" } });
+		const { agent, script } = await place(t, {}, { ...CODEMODE, codemode: { mode: "only" } });
 		agent("scripted", "tools: read, codemode");
 		const call = "return await tools.subagent({ agent: 'scripted', task: 'go' })";
 		const { result, childRequests } = await script(call, (request) => {
@@ -188,6 +190,43 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		const script = "let n = 0; while (n < 20) { await tools.read({ path: 'a.txt' }); n++; } return n";
 		const { said, lines } = await delegate(["scripted"], script);
 		assert.deepEqual([said.scripted, lines[0]?.slice(0, 20)], ["20", "✓ scripted: complete"]);
+	});
+
+	test("the documented script delegates, reads the answers and delegates again", async (t) => {
+		const { script } = await place(t, {}, CODEMODE);
+		const [example] = blocksOf("docs/tools.md").filter(({ language }) => language === "js");
+		const answers: Readonly<Record<string, Reply>> = {
+			"List the risks in packages/core, one per line.": text("a leak\nan overflow"),
+			"List the risks in packages/cli, one per line.": status(400, { error: { message: "no such luck" } }),
+			"List the risks in packages/docs, one per line.": text("a typo"),
+			"Is this true? Answer yes or no, then why: a leak": text("yes, in line 3"),
+			"Is this true? Answer yes or no, then why: an overflow": text("no"),
+			"Is this true? Answer yes or no, then why: a typo": text("yes"),
+		};
+		const { result } = await script(example?.text ?? "", ({ lastUser }) => answers[lastUser] ?? text("?"));
+		const returned = JSON.parse(result.text.slice(result.text.indexOf("{"))) as Record<string, unknown>;
+		assert.deepEqual(returned.confirmed, [
+			{ name: "core", risk: "a leak" },
+			{ name: "docs", risk: "a typo" },
+		]);
+		assert.match(String(returned.failed), /^cli: .*no such luck/);
+	});
+
+	test("a script gets values from subagent too, also when every task has failed", async (t) => {
+		const { script, home } = await place(t, {}, CODEMODE);
+		home.write(`${home.agentDir}/subagents/scout.md`, "---\nname: scout\ndescription: d\nmodel: mock-1\n---\n");
+		const call = (task: string) => `await tools.subagent({ preset: 'scout', task: '${task}' })`;
+		const { result } = await script(`return [${call("works")}, ${call("fails")}]`, ({ lastUser }) =>
+			lastUser === "works" ? text("found it") : status(400, { error: { message: "no such luck" } }),
+		);
+		const [works, fails] = JSON.parse(result.text.slice(result.text.indexOf("["))) as { tasks: object[] }[];
+		const shapeOf = (task: object | undefined) => ({ ...task, sessionId: "" });
+		assert.deepEqual(works?.tasks.map(shapeOf), [
+			{ name: "scout", status: "completed", sessionId: "", text: "found it" },
+		]);
+		const [failed] = fails?.tasks.map(shapeOf) ?? [];
+		assert.deepEqual({ ...failed, error: "" }, { name: "scout", status: "failed", sessionId: "", text: "", error: "" });
+		assert.match(JSON.stringify(failed), /no such luck/);
 	});
 
 	for (const mode of ["hangs", "dies"] as const) {
