@@ -23,9 +23,18 @@ export default async function extension(pi) {
 			`pi-subagents needs Node 22.19 or later, as pi does, and this is Node ${process.versions.node}. Install a newer Node and start pi with it.`,
 		);
 	}
+	const agent = await import("@earendil-works/pi-coding-agent");
+	const [piMajor = 0, piMinor = 0] = String(agent.VERSION ?? "0")
+		.split(".")
+		.map(Number);
+	if (piMajor === 0 && piMinor < 87) {
+		throw new Error(
+			`pi-subagents needs pi 0.87 or later, and this is pi ${agent.VERSION}. Update it with \`npm install -g @earendil-works/pi-coding-agent\`.`,
+		);
+	}
 	if (!hasBundle()) return (await import("./src/index.ts")).default(pi);
 	globalThis[Symbol.for("pi-subagents.host")] = {
-		"@earendil-works/pi-coding-agent": await import("@earendil-works/pi-coding-agent"),
+		"@earendil-works/pi-coding-agent": agent,
 		"@earendil-works/pi-tui": await import("@earendil-works/pi-tui"),
 		typebox: await import("typebox"),
 	};

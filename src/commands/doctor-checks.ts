@@ -8,6 +8,7 @@ import { callable } from "../definitions/lookup.ts";
 import { placesOf } from "../definitions/places.ts";
 import type { Trust } from "../definitions/trust.ts";
 import { DEFINITION_KINDS } from "../domain/definition.ts";
+import { describeFeatures, isBefore, MIN_PI } from "../domain/pi-version.ts";
 import { messageOf } from "../domain/result.ts";
 import { isPrivate } from "../files/private.ts";
 import type { Finding } from "../present/doctor-text.ts";
@@ -16,25 +17,20 @@ import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/plac
 import { FAMILIES, type Family, type LoadedSettings, type Settings } from "../settings.ts";
 
 const MIN_NODE = [22, 19] as const;
-const MIN_PI = [0, 87] as const;
 
 export function checkVersions(pi: string, node: string): Finding {
 	const title = `pi ${pi} on Node ${node}`;
-	const lines = [
+	const problems = [
 		...(isBefore(node, MIN_NODE)
 			? [`Node ${MIN_NODE.join(".")} or later is needed: install it, and start pi with it.`]
 			: []),
-		...(isBefore(pi, MIN_PI) ? [`pi ${MIN_PI.join(".")} or later is needed: update pi.`] : []),
+		...(isBefore(pi, MIN_PI) ? [`pi ${MIN_PI.slice(0, 2).join(".")} or later is needed: update pi.`] : []),
 		...(existsSync(scriptPath("supervisor"))
 			? []
 			: ["This package is incomplete: install it again, or run `npm run build` in its directory."]),
 	];
-	return { level: lines.length === 0 ? "fine" : "problem", title, lines };
-}
-
-function isBefore(version: string, [major, minor]: readonly [number, number]): boolean {
-	const [ownMajor = 0, ownMinor = 0] = version.replace(/^v/, "").split(".").map(Number);
-	return ownMajor < major || (ownMajor === major && ownMinor < minor);
+	if (problems.length > 0) return { level: "problem", title, lines: problems };
+	return { level: "fine", title, lines: [describeFeatures(pi)] };
 }
 
 export interface ModelState {

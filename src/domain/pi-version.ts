@@ -14,6 +14,17 @@ export function mcpSupportOf(version: string): McpSupport {
 	return isBefore(version, NO_MCP_FLAG) ? "always on" : "switchable";
 }
 
+/** What this pi makes possible, or what a newer one would: for the doctor. */
+export function describeFeatures(version: string): string {
+	const support = mcpSupportOf(version);
+	if (support === "none") return "MCP tools and codemode scripts need pi 0.99 or later.";
+	const servers =
+		support === "switchable"
+			? "Sub-agents that cannot use MCP tools start no MCP server."
+			: "With pi 1.0.4 or later, sub-agents that cannot use MCP tools start no MCP server.";
+	return `MCP tools in definitions and structured results for codemode scripts are available. ${servers}`;
+}
+
 export function isBefore(version: string, minimum: readonly number[]): boolean {
 	const parts = version
 		.replace(/^v/, "")

@@ -10,6 +10,7 @@ import { readResult } from "../run/follow.ts";
 import { shownDirectory } from "../run-directory/places.ts";
 import { unknownRun } from "../session/background.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { refuseUnknownFields } from "./unknown-fields.ts";
 
 const parameters = Type.Object({
@@ -30,6 +31,7 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		description: "State of background agents; the answer of one that has ended.",
 		parameters,
 		prepareArguments: (args) => prepareArguments(parameters, args),
+		...READ_ONLY,
 		async execute(_callId, asked, _signal, _onUpdate, context) {
 			refuseUnknownFields("background_agent_status", asked, parameters);
 			const { runId, includeCompleted } = asked;

@@ -9,6 +9,7 @@ import { boundedList, definitionLine } from "../present/definition-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { renderContent } from "../present/text-view.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { refuseUnknownFields } from "./unknown-fields.ts";
 
 const parameters = Type.Object({ name: Type.Optional(Type.String()) });
@@ -23,6 +24,7 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 		label: "Sub-agent profiles",
 		description: "Names for profile, preset and agent.",
 		parameters,
+		...READ_ONLY,
 		prepareArguments: (args) => prepareArguments(parameters, args),
 		async execute(_callId, given, _signal, _onUpdate, context) {
 			refuseUnknownFields("list_subagent_profiles", given, parameters);

@@ -10,6 +10,7 @@ import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { tellRun } from "../session/told-runs.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { refuseUnknownFields } from "./unknown-fields.ts";
 
 const sessionId = Type.String();
@@ -39,6 +40,7 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 		label: "Sub-agent output",
 		description: "A sub-agent's answer, or lines of it.",
 		parameters: outputParameters,
+		...READ_ONLY,
 		prepareArguments: (args) => prepareArguments(outputParameters, args),
 		async execute(_callId, asked, _signal, _onUpdate, context) {
 			refuseUnknownFields("get_subagent_output", asked, outputParameters);
@@ -69,6 +71,7 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 		label: "Sub-agent session",
 		description: "A sub-agent's whole transcript.",
 		parameters: sessionParameters,
+		...READ_ONLY,
 		prepareArguments: (args) => prepareArguments(sessionParameters, args),
 		async execute(_callId, asked, _signal, _onUpdate, context) {
 			refuseUnknownFields("get_subagent_session", asked, sessionParameters);

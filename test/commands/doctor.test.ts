@@ -9,16 +9,13 @@ import { RUN_MARKER, socketPathOf } from "../../src/child/protocol.ts";
 import { createRunId } from "../../src/plan/ids.ts";
 import { createHome, type Home } from "../rig/home.ts";
 import { type ModelServer, startModelServer } from "../rig/model-server.ts";
-import { type PiEvent, runPi } from "../rig/pi.ts";
+import { PI_IS_1, PI_VERSION, type PiEvent, runPi } from "../rig/pi.ts";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { isAlive, waitGone } from "../rig/processes.ts";
 import { terminalMissing } from "../rig/terminal.ts";
 import { type ProfileSession, startProfileSession } from "./profile-dialog.ts";
 
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
-const { version: PI } = JSON.parse(
-	readFileSync(new URL("../../node_modules/@earendil-works/pi-coding-agent/package.json", import.meta.url), "utf8"),
-) as { version: string };
 
 let server: ModelServer;
 let home: Home;
@@ -72,7 +69,13 @@ describe("/subagents doctor over RPC", () => {
 			[
 				"Sub-agents: everything is in order",
 				"",
-				`✓ pi ${PI} on Node ${process.versions.node}`,
+				`✓ pi ${PI_VERSION} on Node ${process.versions.node}`,
+				...(PI_IS_1
+					? [
+							"  MCP tools in definitions and structured results for codemode scripts are",
+							"    available. Sub-agents that cannot use MCP tools start no MCP server.",
+						]
+					: ["  MCP tools and codemode scripts need pi 0.99 or later."]),
 				"✓ Models: 2 to choose from, mock/mock-1 in use",
 				"✓ Definitions: none",
 				"  None is needed to delegate. To get one: /profile create scout --from scout",

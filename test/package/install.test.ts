@@ -158,7 +158,7 @@ describe("the package, installed with pi in an empty home", () => {
 	test("npm pack builds the bundle, and takes only what is needed", () => {
 		const top = new Set(files.map(({ path }) => path.split("/")[0]));
 		assert.deepEqual([...top].sort(), [
-			...["LICENSE", "README.md", "dist", "docs", "examples", "index.js", "package.json", "workflows"],
+			...["CHANGELOG.md", "LICENSE", "README.md", "dist", "docs", "examples", "index.js", "package.json", "workflows"],
 		]);
 		const bundle = files.filter(({ path }) => path.startsWith("dist/")).map(({ path }) => path);
 		for (const program of ["supervisor", "extension", "pane"]) {
