@@ -11,21 +11,20 @@ import { nameOf } from "./plan/model.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
 import { problemsNotice } from "./present/definition-text.ts";
 import { sanitize } from "./present/sanitize.ts";
-import { COMPLETION_MESSAGE } from "./records/background-entries.ts";
-import { createRegistry } from "./records/registry.ts";
-import { createSessionStore } from "./records/session-store.ts";
+import { createRunStore } from "./records/run-store.ts";
+import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
 import { endOrphans } from "./run/orphans.ts";
 import { pruneProjects } from "./run-directory/retain.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
-import { createKeep } from "./session/keep.ts";
+import { createKeep } from "./session/keep-run.ts";
 import { createLiveRuns } from "./session/live-runs.ts";
 import {
 	INTERRUPTED_MESSAGE,
 	interruptedNotice,
 	interruptedRuns,
 	namedRuns,
-	rebuildStore,
+	rebuildForeground,
 	startedRuns,
 } from "./session/rebuild.ts";
 import { loadSettings } from "./settings.ts";
@@ -42,14 +41,14 @@ export default function register(pi: ExtensionAPI): void {
 		registration.start(context);
 		const entries = event.reason === "new" ? [] : context.sessionManager.getEntries();
 		host.budget.reset(startedRuns(entries));
-		if (event.reason !== "new") await rebuildStore(store, context.sessionManager.getBranch());
+		if (event.reason !== "new") await rebuildForeground(store, context.sessionManager.getBranch());
 		await background.rebuild(entries);
 		const broken = interruptedNotice(store, entries);
 		if (broken) host.post(INTERRUPTED_MESSAGE, broken.text, broken.details);
 		setImmediate(() => void lookAround(host, context).catch(() => {})); // nobody waits for it
 	});
 	pi.on("before_agent_start", (_event, context) => registration.update(context));
-	pi.on("session_tree", (_event, context) => rebuildStore(store, context.sessionManager.getBranch()));
+	pi.on("session_tree", (_event, context) => rebuildForeground(store, context.sessionManager.getBranch()));
 	pi.on("session_shutdown", () => host.leave());
 	pi.on("message_update", (event, context) => host.headStart.observe(event, context));
 	pi.on("message_end", (event) => host.headStart.messageEnded(event));
@@ -59,7 +58,7 @@ export default function register(pi: ExtensionAPI): void {
 	pi.registerMessageRenderer(INTERRUPTED_MESSAGE, renderNotice);
 	pi.registerCommand(
 		"subagents",
-		subagentsCommand(host.registry, background, (context) => doctor(context, doctorHost(host, context))),
+		subagentsCommand(host.store, background, (context) => doctor(context, doctorHost(host, context))),
 	);
 	pi.registerCommand(
 		"profile",
@@ -112,9 +111,8 @@ function createHost(pi: ExtensionAPI): LiveHost {
 	};
 	const post: LiveHost["post"] = (customType, content, details) =>
 		pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false });
-	const store = createSessionStore();
-	const registry = createRegistry();
-	const background = createBackground(registry, {
+	const store = createRunStore();
+	const background = createBackground(store, {
 		sessionId: () => current?.sessionManager.getSessionId() ?? "",
 		appendEntry: (type, data) => pi.appendEntry(type, data),
 		post,
@@ -134,7 +132,6 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		resuming: new Set(),
 		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
 		library,
-		registry,
 		background,
 		live: createLiveRuns(),
 		budget,
@@ -153,7 +150,6 @@ function createHost(pi: ExtensionAPI): LiveHost {
 			headStart.drop();
 			background.detach();
 			store.clear();
-			registry.clear();
 			current = undefined;
 		},
 	};

@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	records: ["domain", "run-directory"],
 	present: ["domain", "run-directory/names.ts"],
 	pane: ["domain", "run", "present"],
-	session: ["domain", "files", "run", "records", "present", "settings.ts", "agent-directory.ts"],
+	session: ["domain", "files", "run", "run-directory", "records", "present", "settings.ts", "agent-directory.ts"],
 	"head-start": [
 		...["domain", "plan", "run", "run-directory", "child/scripts.ts", "records", "settings.ts"],
 		...["agent-directory.ts", "call/host.ts", "tools/delegate-schema.ts", "tools/subagent-schema.ts"],

@@ -2,13 +2,14 @@ import { homedir } from "node:os";
 import type { AgentToolResult, AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { scriptPath } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
-import type { RunRecord } from "../domain/record.ts";
+import { endOf, type KeptRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RunIds } from "../domain/spec.ts";
+import type { RunIds, RunSpec } from "../domain/spec.ts";
 import {
 	type Failure,
 	initialState,
 	isStoppedByPerson,
+	messagesOf,
 	type RunState,
 	reduce,
 	resultWithout,
@@ -16,18 +17,18 @@ import {
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { launchKey, type ParkedRun, underIdsOf } from "../head-start/parked-run.ts";
 import { createRunId, createToken } from "../plan/ids.ts";
+import { nameOf } from "../plan/model.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { audienceOf } from "../present/audience.ts";
 import { paneTitle } from "../present/pane-text.ts";
-import { remarkBlocks } from "../present/remarks.ts";
+import { remarkBlocks, remarksOn } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
 import { execute, type PreparedRun, stopCauseOf } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
 import { createRunDirectory } from "../run-directory/create.ts";
-import { progressOf } from "../session/keep.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { createLiveRow, type LiveRow } from "./live-row.ts";
 import { createQueue } from "./queue.ts";
@@ -125,7 +126,6 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 	updates.request();
 	const live = new Map(rows.filter(({ plan }) => plan.ok).map((row) => [row, createLiveRow(row)]));
 	const removals = [...live.values()].map((each) => host.live.add(each.live));
-	const release = host.store.hold(rows.map(({ request }) => request.sessionId));
 	try {
 		const line = host.turns.join(parent.settings.maxConcurrency);
 		const inTurn = async (row: Row) => {
@@ -138,7 +138,6 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		await Promise.all(rows.map(inTurn));
 	} finally {
 		for (const remove of removals) remove();
-		release();
 		updates.dispose();
 		await Promise.all(rows.map(({ parked }) => parked?.drop()));
 	}
@@ -223,21 +222,30 @@ function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Par
 	return { ok: true, value: { spec: placed, packet, directory, token: createToken() } };
 }
 
-function recordOf({ request, plan, state }: Row, directory: string | undefined): RunRecord {
+function recordOf({ request, plan, state }: Row, directory: string | undefined): KeptRun {
 	const { phase } = state;
+	const { runId, sessionId, family, label, task, definition } = request;
+	const spec = plan.ok ? plan.value.spec : undefined;
+	const progress =
+		phase.kind === "done" ? endOf(phase.result, remarksOn(phase.result), "billed", messagesOf(state)) : RUNNING;
 	return {
-		runId: request.runId,
-		sessionId: request.sessionId,
-		family: request.family,
-		taskName: request.label,
-		prompt: request.task,
-		cwd: plan.ok ? plan.value.spec.cwd : request.cwd,
-		profileName: request.definition,
-		directory,
+		...{ runId, sessionId, family, label, task, definition, directory, progress },
+		cwd: spec?.cwd ?? request.cwd,
+		...modelsOf(spec),
 		startedAt: phase.kind === "done" ? phase.result.startedAt : Date.now(),
-		progress: progressOf(state, request.family),
+		distrusted: false,
+		lifetime: { kind: "foreground" },
 	};
 }
+
+const RUNNING = { kind: "running" } as const;
+
+/** What the session keeps of a plan. */
+export const modelsOf = (spec: RunSpec | undefined): Pick<KeptRun, "scope" | "requestedModel" | "resolvedModel"> => ({
+	scope: spec?.agent?.scope,
+	requestedModel: spec?.agent?.requestedModel,
+	resolvedModel: spec?.model && nameOf(spec.model),
+});
 
 const shown = ({ request, plan, state }: Row): ShownTask => ({
 	name: request.label,

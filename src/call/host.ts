@@ -10,6 +10,7 @@ import { agentDirectory } from "../agent-directory.ts";
 import { socketPathOf } from "../child/protocol.ts";
 import type { Catalog, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
+import type { KeptRun } from "../domain/kept-run.ts";
 import { mcpSupportOf } from "../domain/pi-version.ts";
 import type { Invocation } from "../domain/spec.ts";
 import type { HeadStart } from "../head-start/head-start.ts";
@@ -18,11 +19,9 @@ import type { AvailableModel } from "../plan/model.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { SessionSkill } from "../plan/skills.ts";
 import type { SessionTools } from "../plan/tools.ts";
-import type { Registry } from "../records/registry.ts";
-import type { SessionStore } from "../records/session-store.ts";
+import type { RunStore } from "../records/run-store.ts";
 import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
-import type { Keep } from "../session/keep.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
 import { loadSettings, readSetting, type Settings } from "../settings.ts";
 import type { Turns } from "./turns.ts";
@@ -35,13 +34,12 @@ export interface Host {
 	/** Calls whose result pi must report as failed; pi 0.87 takes that only from an event. */
 	readonly failedCalls: Set<string>;
 	/** The runs of this session. */
-	readonly store: SessionStore;
-	readonly keep: Keep;
+	readonly store: RunStore;
+	/** Keeps a run in the store and in pi's session file: when it starts, and again when it has ended. Never throws. */
+	keep(run: KeptRun): void;
 	/** Sub-agent sessions that a call is going on with at the moment. */
 	readonly resuming: Set<string>;
 	readonly library: Library;
-	/** The runs of this session that go on without their callers. */
-	readonly registry: Registry;
 	readonly background: Background;
 	/** The tasks that are queued or run in calls of this session. */
 	readonly live: LiveRuns;

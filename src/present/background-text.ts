@@ -1,17 +1,23 @@
-import { dirname } from "node:path";
-import type { BackgroundCounts, BackgroundEnd, BackgroundRun } from "../domain/background.ts";
-import { backgroundStatusOf } from "../domain/background.ts";
+import {
+	type BackgroundCounts,
+	type BackgroundRun,
+	type BackgroundStatus,
+	backgroundStatusOf,
+	endStatusOf,
+	type RunEnd,
+} from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
 import { FILES } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
+import { describeEnd } from "./text.ts";
 
 /** What the completion message carries for its renderer. */
 export interface CompletionDetails {
 	readonly runId: string;
 	readonly preset: string;
-	readonly status: BackgroundEnd["status"];
+	readonly status: Exclude<BackgroundStatus, "running">;
 	readonly seconds: number;
 	readonly tokens: number;
 	readonly cost: number;
@@ -35,20 +41,21 @@ export interface CompletionText {
 	readonly details: CompletionDetails;
 }
 
-export function completionText(run: BackgroundRun, end: BackgroundEnd): CompletionText {
+export function completionText(run: BackgroundRun, end: RunEnd): CompletionText {
 	const seconds = secondsBetween(run.startedAt, end.at);
-	const notice = `${ICONS[end.status]} Background agent ${sanitizeLine(run.preset)} (${run.runId}) ${end.status}${remarkOn(end)} after ${seconds}s${errorOf(end)}`;
+	const status = endStatusOf(end.outcome);
+	const notice = `${ICONS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${status}${remarkOn(end)} after ${seconds}s${errorOf(run)}`;
 	return {
 		notice,
 		text: `${notice}. Its answer: background_agent_status with this runId.`,
 		details: {
 			runId: run.runId,
-			preset: run.preset,
-			status: end.status,
+			preset: run.label,
+			status,
 			seconds,
 			tokens: end.usage.totalTokens,
 			cost: end.usage.cost.total,
-			text: cut(end.text || (end.errorMessage ?? ""), MAX_SHOWN_CHARS),
+			text: cut(end.text || (describeEnd(run) ?? ""), MAX_SHOWN_CHARS),
 		},
 	};
 }
@@ -63,8 +70,8 @@ export function runRow(run: BackgroundRun, now: number): string {
 	const { progress } = run;
 	const age = secondsBetween(run.startedAt, progress.kind === "ended" ? progress.at : now);
 	const task = cut(sanitizeLine(run.task.split("\n", 1)[0] ?? ""), MAX_TASK_CHARS);
-	const more = progress.kind === "ended" ? `${remarkOn(progress)}${errorOf(progress)}` : "";
-	return `${ICONS[status]} ${run.runId} ${sanitizeLine(run.preset)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
+	const more = progress.kind === "ended" ? `${remarkOn(progress)}${errorOf(run)}` : "";
+	return `${ICONS[status]} ${run.runId} ${sanitizeLine(run.label)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
 }
 
 /** The same for one that was asked for: with where and when it worked, and what it has left. */
@@ -72,7 +79,7 @@ export function runText(run: BackgroundRun, now: number): string {
 	const { cwd, requestedModel, startedAt, progress, directory } = run;
 	const lines = [
 		runRow(run, now),
-		`cwd: ${sanitizeLine(cwd)}`,
+		`cwd: ${sanitizeLine(cwd ?? "")}`,
 		...(requestedModel === undefined ? [] : [`requested model: ${sanitizeLine(requestedModel)}`]),
 		`started: ${timeText(startedAt)}${progress.kind === "ended" ? `, ended: ${timeText(progress.at)}` : ""}`,
 		`artifacts: ${sanitizeLine(directory)}/{${SHOWN_FILES.join(",")}}`,
@@ -88,35 +95,51 @@ const SHOWN_FILES = (["meta", "events", "result", "stdout", "stderr", "transcrip
 /** Not `toISOString`, which throws where an entry holds a time that is none. */
 const timeText = (at: number) => new Date(at).toJSON();
 
-/** Why nobody can tell how a run ended. */
-export const distrustText = ({ directory, socket }: BackgroundRun, place: "directory" | "socket"): string =>
-	place === "directory"
-		? `Its directory is not private to you any more, so nothing is read from it: ${directory}`
-		: `The directory of its socket is not private to you any more, so it is not followed: ${dirname(socket)}`;
-
 /** A line of an answer that looks like a row is none of ours. */
 const ROW_HEADS = /^(?=[⏳✓✗] \d{8}-\d{6}-[0-9a-f]{8} )/gm;
 
 /** What a run that has ended said, whole where that is known; empty where it said nothing. `limit` characters at most. */
-export function saidText(
-	{ runId }: BackgroundRun,
-	end: BackgroundEnd,
-	whole: string | undefined,
-	limit: number,
-): string {
+export function saidText({ runId }: BackgroundRun, end: RunEnd, whole: string | undefined, limit: number): string {
 	const text = escapeLines(shorten(whole ?? end.text, runId, limit), ROW_HEADS);
-	return text === "" || end.status === "completed" ? text : `What it had written:\n${text}`;
+	return text === "" || end.outcome.kind === "completed" ? text : `What it had written:\n${text}`;
 }
 
-const errorOf = ({ errorMessage }: BackgroundEnd) =>
-	errorMessage === undefined ? "" : ` — ${cut(sanitizeLine(errorMessage), MAX_ERROR_CHARS)}`;
+function errorOf(run: BackgroundRun): string {
+	const error = describeEnd(run);
+	return error === undefined ? "" : ` — ${cut(sanitizeLine(error), MAX_ERROR_CHARS)}`;
+}
 
 /** An answer that is none, or not all of one, says so. */
-function remarkOn({ status, stopReason, text, remarks }: BackgroundEnd): string {
+function remarkOn({ outcome, stopReason, text, remarks }: RunEnd): string {
 	const told = remarks.map((remark) => `, ${sanitizeLine(remark)}`).join("");
-	if (status !== "completed") return told;
+	if (outcome.kind !== "completed") return told;
 	if (stopReason === "length") return `, cut by the output limit${told}`;
 	return text.trim() === "" ? `, no text output${told}` : told;
 }
 
 const secondsBetween = (from: number, to: number) => Math.max(0, Math.round((to - from) / 1_000));
+
+/** A background run as its tools show it in their details. */
+export interface ShownRun {
+	readonly runId: string;
+	readonly preset: string;
+	readonly presetSource: BackgroundRun["scope"];
+	readonly task: string;
+	readonly cwd: string | undefined;
+	readonly requestedModel: string | undefined;
+	readonly resolvedModel: string | undefined;
+	readonly directory: string;
+	readonly startedAt: number;
+	readonly status: BackgroundStatus;
+	readonly progress: BackgroundRun["progress"];
+	readonly artifacts: Readonly<Record<keyof typeof FILES, string>>;
+}
+
+export function shownRun(run: BackgroundRun): ShownRun {
+	const { runId, label, scope, task, cwd, requestedModel, resolvedModel, directory, startedAt, progress } = run;
+	const paths = Object.entries(FILES).map(([name, file]) => [name, `${directory}/${file}`]);
+	return {
+		...{ runId, preset: label, presetSource: scope, task, cwd, requestedModel, resolvedModel, directory, startedAt },
+		...{ status: backgroundStatusOf(run), progress, artifacts: Object.fromEntries(paths) },
+	};
+}

@@ -1,5 +1,5 @@
-import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
 import type { RunEvent } from "../domain/event.ts";
+import { type BackgroundStatus, endStatusOf } from "../domain/kept-run.ts";
 import { cut, describeMessage } from "../domain/messages.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
 import { remarksOn } from "./remarks.ts";

@@ -1,4 +1,4 @@
-import { type BackgroundStatus, endStatusOf } from "../domain/background.ts";
+import { type BackgroundStatus, endStatusOf } from "../domain/kept-run.ts";
 import { type Failure, isPersonsStop, type RunResult, type RunState } from "../domain/state.ts";
 import { shorten } from "./answer-lines.ts";
 import { sanitizeLine } from "./sanitize.ts";

@@ -1,5 +1,6 @@
-import { constants } from "node:os";
+import { dirname } from "node:path";
 import type { Exit, StopCause } from "../domain/event.ts";
+import { isBackground, type KeptRun, type RunStatus } from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
 import { unreachable } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
@@ -7,14 +8,13 @@ import { type Failure, isPersonsStop, type Outcome, type RunState } from "../dom
 import { describeWrapUp } from "../domain/wrap-up.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
-/** The words of `delegate_to_subagents` and the retrieval tools. */
-export type DelegateStatus = "running" | "completed" | "error";
+export { exitCodeOf, type RunStatus as DelegateStatus } from "../domain/kept-run.ts";
 
 const MAX_NAME_CHARS = 200;
 const MAX_ERROR_CHARS = 1_000;
 const MAX_REPORT_CHARS = 4_000;
 
-export function delegateStatusOf({ phase }: RunState): DelegateStatus {
+export function delegateStatusOf({ phase }: RunState): RunStatus {
 	if (phase.kind !== "done") return "running";
 	return phase.result.outcome.kind === "completed" ? "completed" : "error";
 }
@@ -41,6 +41,28 @@ export function describeFailure(failure: Failure, family?: RunSpec["family"]): s
 			return unreachable(failure);
 	}
 }
+
+/** The same for a run that a session remembers; undefined where it has not failed. */
+export function describeEnd(run: KeptRun): string | undefined {
+	const { progress } = run;
+	if (progress.kind === "running" || progress.outcome.kind === "completed") return undefined;
+	const { failure } = progress.outcome;
+	switch (failure.kind) {
+		case "interrupted":
+			return "Session was interrupted (main agent session ended unexpectedly)";
+		case "told":
+			return failure.message;
+		case "closed":
+			return describeClosed(run, failure.place);
+		default:
+			return describeFailure(failure, isBackground(run) ? undefined : run.family);
+	}
+}
+
+const describeClosed = ({ directory, lifetime }: KeptRun, place: "directory" | "socket"): string =>
+	place === "directory"
+		? `Its directory is not private to you any more, so nothing is read from it: ${directory}`
+		: `The directory of its socket is not private to you any more, so it is not followed: ${lifetime.kind === "background" ? dirname(lifetime.socket) : ""}`;
 
 /** The same for an answer that a parent's model reads: what others say in it may be of any length. */
 export const reportFailure = (failure: Failure): string => cut(describeFailure(failure), MAX_REPORT_CHARS);
@@ -90,22 +112,6 @@ function describeExit(exit: Exit): string {
 
 const withWords = (what: string, stderr: string) => (stderr === "" ? what : `${what}: ${stderr}`);
 
-/** A process that was killed by a signal did not exit with 0. Null where there never was a process, or nobody saw its end. */
-export function exitCodeOf(exit: Exit): number | null {
-	switch (exit.kind) {
-		case "code":
-			return exit.code;
-		case "signal":
-			return 128 + constants.signals[exit.signal];
-		case "refused":
-		case "spawn-failed":
-		case "unknown":
-			return null;
-		default:
-			return unreachable(exit);
-	}
-}
-
 /** One task's line in the result of `delegate_to_subagents`: a line, and never a long one. */
 export function summaryLine(name: string, sessionId: string, outcome: Outcome, spec: RunSpec | undefined): string {
 	const label = cut(sanitizeLine(name), MAX_NAME_CHARS);
@@ -129,8 +135,8 @@ function describeProfile({ agent, model }: RunSpec): string {
 }
 
 /** `Sub-agents: 2 running, 1 done, 1 error`; what there is none of is left out. */
-export function globalStatusLine(statuses: readonly DelegateStatus[]): string {
-	const count = (status: DelegateStatus) => statuses.filter((each) => each === status).length;
+export function globalStatusLine(statuses: readonly RunStatus[]): string {
+	const count = (status: RunStatus) => statuses.filter((each) => each === status).length;
 	const parts = [
 		[count("running"), "running"],
 		[count("completed"), "done"],

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "../domain/event.ts";
+import type { RunStatus } from "../domain/kept-run.ts";
 import { cut, describeMessage, textOf } from "../domain/messages.ts";
-import type { RunStatus } from "../domain/record.ts";
 
 /** One run of a session, with all that is still known of it. */
 export interface ToldRun {

@@ -1,89 +1,201 @@
 import { basename, isAbsolute } from "node:path";
+import type { StopReason } from "@earendil-works/pi-ai";
 import { isChatMessage } from "../domain/decode.ts";
+import {
+	backgroundStatusOf,
+	isBackground,
+	type KeptFailure,
+	type KeptRun,
+	type Lifetime,
+	type RunEnd,
+	statusOf,
+} from "../domain/kept-run.ts";
 import { cut, lastTextIn, newestWithin } from "../domain/messages.ts";
-import { type RunProgress, type RunRecord, textsIn } from "../domain/record.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
+import { isRunId } from "../run-directory/names.ts";
 
-/** The type of this package's entries in pi's session file. */
+/** Written when a foreground run starts, and when it has ended. */
 export const ENTRY_TYPE = "pi-subagents";
+/** Written when a background run starts, when it has ended, and when a tool result has carried its usage. */
+export const RUN_ENTRY = "pi-subagents:bg-run";
+export const UPDATE_ENTRY = "pi-subagents:bg-update";
+export const BILLED_ENTRY = "pi-subagents:bg-billed";
+/** The message that tells of a background run's end. */
+export const COMPLETION_MESSAGE = "pi-subagents:bg-completed";
 
-const MAX_PROMPT_CHARS = 8_000;
+const MAX_TASK_CHARS = 8_000;
 const MAX_TEXT_CHARS = 16_000;
 const MAX_MESSAGES_BYTES = 16 * 1024;
 
-/** A run as it stands in the session file: one entry when it starts, one when it ends, both bounded. */
-export function encodeRecord(record: RunRecord): Record<string, unknown> {
-	const { progress, taskName, ...rest } = record;
-	const head = { ...rest, taskName, prompt: shortened(record.prompt, MAX_PROMPT_CHARS) };
-	if (progress.kind === "running") return { ...head, status: "running", messages: [], exitCode: null };
-	const { kind: _kind, at, messages, text, ...end } = progress;
+/** A part of pi's session, as far as it matters here. */
+export interface SessionEntry {
+	readonly type: string;
+	readonly customType?: string;
+	readonly data?: unknown;
+	readonly details?: unknown;
+}
+
+/** A run as it stands in the session file, bounded. `errorMessage` is what a reader of the file is told. */
+export function encodeRun(run: KeptRun, errorMessage?: string): Record<string, unknown> {
+	const { runId, sessionId, family, definition, scope, requestedModel, resolvedModel, cwd, directory } = run;
+	const { lifetime, progress, startedAt } = run;
+	const head = {
+		...{ runId, sessionId, family, taskName: run.label, prompt: shortened(run.task, MAX_TASK_CHARS) },
+		...{ profileName: definition, scope, requestedModel, resolvedModel, cwd, directory, startedAt },
+		...(lifetime.kind === "background" && { socket: lifetime.socket, owner: lifetime.owner }),
+		status: isBackground(run) ? backgroundStatusOf(run) : statusOf(run),
+	};
+	if (progress.kind === "running") return { ...head, messages: [], exitCode: null };
+	const { exitCode, model, stopReason, remarks, toolCalls, messageCount, usage, outcome } = progress;
 	return {
 		...head,
-		...end,
-		completedAt: at,
-		text: shortened(text, MAX_TEXT_CHARS),
-		messages: newestWithin(messages, MAX_MESSAGES_BYTES),
+		...{ exitCode, model, stopReason, remarks, toolCalls, messageCount, usage, errorMessage, completedAt: progress.at },
+		failure: outcome.kind === "failed" ? outcome.failure : undefined,
+		text: shortened(progress.text, MAX_TEXT_CHARS),
+		messages: newestWithin(progress.messages, MAX_MESSAGES_BYTES),
 	};
 }
 
+export const encodeBilled = (runId: string): Record<string, unknown> => ({ runId });
+
 /** Says what is missing: a reader must not take the beginning for the whole. */
-export function shortened(text: string, max: number): string {
+function shortened(text: string, max: number): string {
 	const kept = cut(text, max);
 	return kept === text ? text : `${kept}\n[${text.length - kept.length} more characters were not kept in the session]`;
 }
 
-/** Reads an entry back; anything that is not one is undefined. */
-export function decodeRecord(data: unknown): RunRecord | undefined {
-	if (typeof data !== "object" || data === null) return undefined;
-	const fields = data as Record<string, unknown>;
-	const sessionId = text(fields.sessionId);
-	const taskName = text(fields.taskName);
-	const startedAt = number(fields.startedAt);
-	const progress = decodeProgress(fields);
-	if (sessionId === undefined || taskName === undefined || startedAt === undefined || !progress) return undefined;
-	const runId = text(fields.runId) ?? `${sessionId}@${startedAt}`;
-	return {
-		runId,
-		sessionId,
-		family: familyOf(fields.family),
-		taskName,
-		prompt: text(fields.prompt) ?? "",
-		cwd: text(fields.cwd),
-		profileName: text(fields.profileName),
-		directory: directoryOf(text(fields.directory), runId),
-		startedAt,
-		progress,
-	};
+/** What a session's entries tell of its runs, oldest first; `told` are the background runs whose end it has a message about. */
+export function readRuns(entries: readonly SessionEntry[]): {
+	readonly runs: readonly KeptRun[];
+	readonly told: ReadonlySet<string>;
+} {
+	const runs = new Map<string, KeptRun>();
+	const told = new Set<string>();
+	for (const { type, customType = "", data, details } of entries) {
+		if (type === "custom") READERS.get(customType)?.(runs, fieldsOf(data));
+		const runId = customType === COMPLETION_MESSAGE && type === "custom_message" && textIn(fieldsOf(details), "runId");
+		if (typeof runId === "string") told.add(runId);
+	}
+	return { runs: [...runs.values()], told };
 }
 
-const familyOf = (value: unknown): RunRecord["family"] =>
-	value === "preset" || value === "agent" ? value : "delegate";
+type Runs = Map<string, KeptRun>;
+type Fields = Readonly<Record<string, unknown>>;
+
+const READERS: ReadonlyMap<string, (runs: Runs, fields: Fields) => void> = new Map([
+	[ENTRY_TYPE, addForeground],
+	[RUN_ENTRY, addBackground],
+	[UPDATE_ENTRY, addEnd],
+	[BILLED_ENTRY, addBilled],
+]);
+
+/** The newest entry counts; one that is not whole is passed over. */
+function addForeground(runs: Runs, fields: Fields): void {
+	const run = headOf(fields, { kind: "foreground" });
+	if (fields.status === "running" && run) runs.set(run.runId, run);
+	const end = decodeEnd(fields, "billed");
+	if (run && end) runs.set(run.runId, { ...run, progress: end });
+}
+
+/** The first start and the first end of a background run count: nothing brings it back. */
+function addBackground(runs: Runs, fields: Fields): void {
+	const socket = textIn(fields, "socket");
+	const owner = textIn(fields, "owner");
+	if (socket === undefined || owner === undefined) return;
+	const run = headOf(fields, { kind: "background", socket, owner });
+	if (run && isBackground(run) && isRunId(run.runId) && run.cwd !== undefined && !runs.has(run.runId)) {
+		runs.set(run.runId, run);
+	}
+}
+
+function addEnd(runs: Runs, fields: Fields): void {
+	const run = runs.get(textIn(fields, "runId") ?? "");
+	const end = run?.progress.kind === "running" ? decodeEnd(fields, "open") : undefined;
+	if (run && end) runs.set(run.runId, { ...run, progress: end });
+}
+
+function addBilled(runs: Runs, fields: Fields): void {
+	const run = runs.get(textIn(fields, "runId") ?? "");
+	if (run?.progress.kind !== "ended") return;
+	runs.set(run.runId, { ...run, progress: { ...run.progress, billing: "billed" } });
+}
+
+/** What was known when the run started. `preset` and `task` are what earlier versions wrote for background runs. */
+function headOf(fields: Fields, lifetime: Lifetime): KeptRun | undefined {
+	const text = (key: string) => textIn(fields, key);
+	const label = text("taskName") ?? text("preset");
+	const startedAt = numberIn(fields, "startedAt");
+	const sessionId = text("sessionId") ?? text("runId");
+	const task = text("prompt") ?? text("task") ?? (lifetime.kind === "foreground" ? "" : undefined);
+	if (label === undefined || startedAt === undefined || sessionId === undefined || task === undefined) return undefined;
+	const runId = text("runId") ?? `${sessionId}@${startedAt}`;
+	const family = text("family") ?? (lifetime.kind === "background" ? "preset" : "delegate");
+	const scope = text("scope") ?? text("presetSource");
+	return {
+		...{ runId, sessionId, label, task, startedAt, lifetime, cwd: text("cwd") },
+		family: family === "preset" || family === "agent" ? family : "delegate",
+		definition: text("profileName") ?? text("preset"),
+		scope: scope === "project" || scope === "global" ? scope : undefined,
+		requestedModel: text("requestedModel"),
+		resolvedModel: text("resolvedModel"),
+		directory: directoryOf(text("directory"), runId),
+		distrusted: false,
+		progress: { kind: "running" },
+	};
+}
 
 /** A run's directory is named after it; a path that is not is nobody's. */
 function directoryOf(path: string | undefined, runId: string): string | undefined {
 	return path !== undefined && isAbsolute(path) && basename(path) === runId ? path : undefined;
 }
 
-function decodeProgress(fields: Record<string, unknown>): RunProgress | undefined {
-	const { status } = fields;
-	if (status === "running") return { kind: "running" };
-	if (status !== "completed" && status !== "error") return undefined;
-	const messages = Array.isArray(fields.messages) ? fields.messages.filter(isChatMessage) : [];
+/** Undefined where the answer is not one: "(no text output)" would be a lie. */
+function decodeEnd(fields: Fields, billing: RunEnd["billing"]): RunEnd | undefined {
+	const outcome = outcomeOf(fields);
+	const { messages: list = [], text = "", remarks } = fields;
+	if (!outcome || !Array.isArray(list) || typeof text !== "string") return undefined;
+	const messages = list.filter(isChatMessage);
 	return {
-		kind: "ended",
-		status,
-		at: number(fields.completedAt) ?? number(fields.startedAt) ?? 0,
-		exitCode: number(fields.exitCode) ?? null,
-		model: text(fields.model),
-		stopReason: text(fields.stopReason),
-		errorMessage: text(fields.errorMessage),
-		remarks: textsIn(fields.remarks),
-		text: text(fields.text) ?? lastTextIn(messages),
-		messages,
-		messageCount: number(fields.messageCount) ?? messages.length,
+		...{ kind: "ended", outcome, billing, messages },
+		at: numberIn(fields, "completedAt") ?? numberIn(fields, "at") ?? numberIn(fields, "startedAt") ?? 0,
+		remarks: Array.isArray(remarks) ? remarks.filter((each) => typeof each === "string") : [],
+		exitCode: numberIn(fields, "exitCode") ?? null,
+		model: textIn(fields, "model"),
+		stopReason: textIn(fields, "stopReason") as StopReason | undefined,
+		text: textIn(fields, "text") ?? lastTextIn(messages),
+		toolCalls: numberIn(fields, "toolCalls") ?? 0,
+		messageCount: numberIn(fields, "messageCount") ?? messages.length,
 		usage: addUsage(noUsage, typeof fields.usage === "object" && fields.usage !== null ? fields.usage : undefined),
 	};
 }
 
-const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-const number = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
+/** What earlier versions said of a run whose session ended before it did. */
+const INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)";
+
+function outcomeOf(fields: Fields): RunEnd["outcome"] | undefined {
+	const { status, failure } = fields;
+	if (status === "completed") return { kind: "completed" };
+	if (status !== "error" && status !== "failed" && status !== "aborted") return undefined;
+	// The words of an unknown failure are better than none: a later version may know more kinds.
+	if (FAILURES.has(fieldsOf(failure).kind)) return { kind: "failed", failure: failure as KeptFailure };
+	const message = textIn(fields, "errorMessage") ?? "";
+	if (message === INTERRUPTED) return { kind: "failed", failure: { kind: "interrupted" } };
+	return { kind: "failed", failure: { kind: "told", status: status === "aborted" ? "aborted" : "failed", message } };
+}
+
+const FAILURES: ReadonlySet<unknown> = new Set<KeptFailure["kind"]>([
+	...(["rejected", "spawn", "exit", "silent", "model", "stopped", "unfinalized", "lost"] as const),
+	...(["interrupted", "closed", "told"] as const),
+]);
+
+const fieldsOf = (data: unknown): Fields => (typeof data === "object" && data !== null ? (data as Fields) : {});
+
+function textIn(fields: Fields, key: string): string | undefined {
+	const value = fields[key];
+	return typeof value === "string" ? value : undefined;
+}
+
+function numberIn(fields: Fields, key: string): number | undefined {
+	const value = fields[key];
+	return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { cut } from "../domain/messages.ts";
-import { writePrivate } from "../files/private.ts";
+import { isTrusted, writePrivate } from "../files/private.ts";
 import { isRunId } from "./names.ts";
 
 /** Where the runs of a session are kept: in the person's agent directory, or inside of the project. */
@@ -58,6 +58,9 @@ export function isRunPath(directory: string, runId: string): boolean {
 		!isLink(above)
 	);
 }
+
+/** Whether only this user can have written to a run's directory, and no link leads to it. */
+export const isReadable = (directory: string): boolean => !isLink(dirname(directory)) && isTrusted(directory);
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 

@@ -104,7 +104,13 @@ async function attend(
 	}
 	try {
 		const fate = (): Failure => (signal.aborted ? abortedBy(signal) : { kind: "lost" });
-		const state = await watch({ runId: spec.runId, directory, socket: spec.socket }, control, onState, NEVER, fate);
+		const state = await watch(
+			{ runId: spec.runId, directory, socket: spec.socket, distrusted: false },
+			control,
+			onState,
+			NEVER,
+			fate,
+		);
 		await launched.gone(GONE_MS);
 		return state;
 	} finally {

@@ -7,8 +7,9 @@ import { findRun, isOurs } from "./watch.ts";
  */
 export async function endOrphans(runId: string, directory: string): Promise<void> {
 	const socket = (await readSpec(directory))?.socket;
-	if (socket === undefined || !isOurs({ runId, directory, socket })) return;
+	const run = { runId, directory, socket: socket ?? "", distrusted: false };
+	if (socket === undefined || !isOurs(run)) return;
 	if ((await readResult(directory)) !== undefined) return;
-	const found = await findRun({ runId, directory, socket });
+	const found = await findRun(run);
 	if (found.kind === "alive") found.control.close();
 }

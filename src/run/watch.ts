@@ -16,7 +16,7 @@ export interface StartedRun {
 	readonly directory: string;
 	readonly socket: string;
 	/** Nothing is read from its directory, only its socket tells of it. */
-	readonly distrusted?: true;
+	readonly distrusted?: boolean;
 }
 
 /**

@@ -1,11 +1,9 @@
-import { type BackgroundEnd, type BackgroundRun, endStatusOf } from "../domain/background.ts";
+import { type BackgroundRun, endOf, type RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
-import type { Failure, RunResult } from "../domain/state.ts";
-import { distrustText } from "../present/background-text.ts";
+import type { Failure } from "../domain/state.ts";
 import { remarksOn } from "../present/remarks.ts";
-import { describeFailure, exitCodeOf } from "../present/text.ts";
 import type { ControlClient } from "../run/control-client.ts";
-import { findNamed, watch } from "../run/watch.ts";
+import { findNamed, type StartedRun, watch } from "../run/watch.ts";
 
 /** Follows runs until they have ended or nobody wants to know any more. */
 export interface Attendance {
@@ -24,7 +22,7 @@ const RETRY_MS = 1_000;
 const STOPPED: Failure = { kind: "stopped", cause: { kind: "aborted", by: "person" } };
 
 export function createAttendance(
-	onEnd: (run: BackgroundRun, end: BackgroundEnd) => void,
+	onEnd: (run: BackgroundRun, end: RunEnd) => void,
 	warn: (text: string) => void,
 ): Attendance {
 	let detached = new AbortController();
@@ -33,20 +31,21 @@ export function createAttendance(
 		const { signal } = detached;
 		control.unref();
 		const fate = (): Failure => (stopping.has(run.runId) ? STOPPED : { kind: "lost" });
-		const { phase } = await watch(run, control, () => {}, signal, fate);
-		if (!signal.aborted && phase.kind === "done") onEnd(run, endOf(phase.result));
+		const { phase } = await watch(startedOf(run), control, () => {}, signal, fate);
+		if (!signal.aborted && phase.kind === "done") onEnd(run, endOf(phase.result, remarksOn(phase.result), "open"));
 	};
 	const attend = (run: BackgroundRun, control: ControlClient) => void follow(run, control).catch(unfollowed(run));
 	const unfollowed = (run: BackgroundRun) => (error: unknown) =>
 		warn(`Run ${run.runId} is not followed: ${messageOf(error)}`);
 	const find = async (run: BackgroundRun) => {
 		const { signal } = detached;
-		const found = await findNamed(run);
+		const found = await findNamed(startedOf(run));
 		if (signal.aborted) return found.kind === "alive" ? found.control.close() : undefined;
 		if (found.kind === "alive") attend(run, found.control);
-		else if (found.kind === "over") onEnd(run, endOf(found.result));
+		else if (found.kind === "over") onEnd(run, endOf(found.result, remarksOn(found.result), "open"));
 		else if (found.kind === "closed") {
-			onEnd(run, { ...endOf(found.result), errorMessage: distrustText(run, found.place) });
+			const failure = { kind: "closed", place: found.place } as const;
+			onEnd(run, { ...endOf(found.result, [], "open"), outcome: { kind: "failed", failure } });
 		} else setTimeout(() => void (signal.aborted || pickUp(run)), RETRY_MS).unref();
 	};
 	const pickUp = (run: BackgroundRun) => find(run).catch(unfollowed(run));
@@ -61,20 +60,6 @@ export function createAttendance(
 	};
 }
 
-function endOf(result: RunResult): BackgroundEnd {
-	const { outcome } = result;
-	return {
-		kind: "ended",
-		status: endStatusOf(outcome),
-		at: result.endedAt,
-		exitCode: exitCodeOf(result.exit),
-		stopReason: result.stopReason,
-		errorMessage: outcome.kind === "failed" ? describeFailure(outcome.failure) : undefined,
-		remarks: remarksOn(result),
-		text: outcome.kind === "completed" ? outcome.text : result.text,
-		toolCalls: result.toolCalls,
-		messageCount: result.messageCount,
-		usage: result.usage,
-		billing: "open",
-	};
-}
+export const startedOf = ({ runId, directory, distrusted, lifetime: { socket } }: BackgroundRun): StartedRun => ({
+	...{ runId, directory, distrusted, socket },
+});

@@ -1,21 +1,21 @@
 import type { Usage } from "@earendil-works/pi-ai";
-import type { BackgroundRun } from "../domain/background.ts";
+import { type BackgroundRun, endStatusOf, isBackground } from "../domain/kept-run.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { isTrusted } from "../files/private.ts";
 import { footerText } from "../present/background-text.ts";
+import type { RunStore } from "../records/run-store.ts";
 import {
 	BILLED_ENTRY,
 	encodeBilled,
 	encodeRun,
 	RUN_ENTRY,
-	readBackground,
+	readRuns,
 	type SessionEntry,
-} from "../records/background-entries.ts";
-import type { Registry } from "../records/registry.ts";
+} from "../records/session-entries.ts";
 import { type ControlClient, connectControl } from "../run/control-client.ts";
 import { isPlaced, killSupervisor } from "../run/watch.ts";
-import { createAttendance } from "./attendance.ts";
+import { createAttendance, startedOf } from "./attendance.ts";
 import { attempt, createCompletion, type SessionPort } from "./completion.ts";
 
 export interface Background {
@@ -37,23 +37,24 @@ export interface Background {
 const UNRESPONSIVE_MS = 9_000;
 
 export function createBackground(
-	registry: Registry,
+	store: RunStore,
 	port: SessionPort,
 	{ unresponsiveMs }: { readonly unresponsiveMs: number } = { unresponsiveMs: UNRESPONSIVE_MS },
 ): Background {
 	let reserved = 0;
+	const find = (runId: string) => store.background.find((run) => run.runId === runId);
 	const completion = createCompletion(port);
-	const showStatus = () => attempt(port, () => port.showStatus(footerText(registry.counts())));
+	const showStatus = () => attempt(port, () => port.showStatus(footerText(store.counts())));
 	const attendance = createAttendance((run, end) => {
 		const ended: BackgroundRun = { ...run, progress: end };
-		registry.put(ended);
+		store.put(ended);
 		showStatus();
 		completion.tell(ended, end);
 	}, port.warn);
 
 	return {
 		reserve(max) {
-			const running = registry.counts().running + reserved;
+			const running = store.counts().running + reserved;
 			if (running >= max) {
 				return err(`${running} background agents are running, and subagents.maxBackground allows no more`);
 			}
@@ -66,17 +67,17 @@ export function createBackground(
 			} catch (error) {
 				return err(`The run could not be kept in the session: ${messageOf(error)}`);
 			}
-			registry.put(run);
+			store.put(run);
 			showStatus();
 			attendance.attend(run, control);
 			return ok(undefined);
 		},
 		async rebuild(entries) {
 			attendance.detach();
-			registry.clear();
-			const known = readBackground(entries);
-			const runs = known.runs.flatMap(believed);
-			for (const run of runs) registry.put(run);
+			store.clear("background");
+			const known = readRuns(entries);
+			const runs = known.runs.filter(isBackground).flatMap(believed);
+			for (const run of runs) store.put(run);
 			showStatus();
 			const ended = runs.flatMap((run) => (run.progress.kind === "ended" ? [{ run, end: run.progress }] : []));
 			completion.begin(
@@ -87,22 +88,22 @@ export function createBackground(
 			await Promise.all(runs.filter(({ progress }) => progress.kind === "running").map(attendance.pickUp));
 		},
 		async stop(runId) {
-			const run = registry.get(runId);
-			if (!run) return unknownRun(runId, registry);
-			if (run.progress.kind === "ended") return `Run ${runId} has already ended: ${run.progress.status}`;
-			const control = await connectControl(run.socket);
+			const run = find(runId);
+			if (!run) return unknownRun(runId, store);
+			if (run.progress.kind === "ended") return `Run ${runId} has already ended: ${endStatusOf(run.progress.outcome)}`;
+			const control = await connectControl(run.lifetime.socket);
 			if (!control.ok) return `Run ${runId} does not answer: ${control.error}`;
 			attendance.expectStop(runId);
 			control.value.send({ type: "stop", cause: { kind: "aborted", by: "person" } });
 			control.value.closeWhenSent();
-			setTimeout(() => void insist(run, registry), unresponsiveMs).unref();
+			setTimeout(() => void insist(run, store), unresponsiveMs).unref();
 			return undefined;
 		},
 		bill() {
-			const open = registry.runs.flatMap((run) => openBill(run, port.sessionId()));
+			const open = store.background.flatMap((run) => openBill(run, port.sessionId()));
 			if (open.length === 0) return undefined;
 			return open.reduce((sum, { run, end }) => {
-				registry.put({ ...run, progress: { ...end, billing: "billed" } });
+				store.put({ ...run, progress: { ...end, billing: "billed" } });
 				attempt(port, () => port.appendEntry(BILLED_ENTRY, encodeBilled(run.runId)));
 				return addUsage(sum, end.usage);
 			}, noUsage);
@@ -113,7 +114,7 @@ export function createBackground(
 
 /** A run whose cost this session has yet to be told. */
 function openBill(run: BackgroundRun, sessionId: string) {
-	if (run.progress.kind !== "ended" || run.progress.billing !== "open" || run.owner !== sessionId) return [];
+	if (run.progress.kind !== "ended" || run.progress.billing !== "open" || run.lifetime.owner !== sessionId) return [];
 	return [{ run, end: run.progress }];
 }
 
@@ -122,17 +123,17 @@ function openBill(run: BackgroundRun, sessionId: string) {
  * needs neither.
  */
 function believed(run: BackgroundRun): BackgroundRun[] {
-	const placed = isPlaced(run);
+	const placed = isPlaced(startedOf(run));
 	if (!placed && run.progress.kind === "running") return [];
-	return [placed && isTrusted(run.directory) ? run : { ...run, distrusted: true }];
+	return [{ ...run, distrusted: !placed || !isTrusted(run.directory) }];
 }
 
 /** Ends a supervisor that was asked to stop its run and has not. Its directory says which process that is. */
-async function insist({ runId, directory, distrusted }: BackgroundRun, registry: Registry): Promise<void> {
-	if (!distrusted && registry.get(runId)?.progress.kind === "running") await killSupervisor(directory);
+async function insist({ runId, directory, distrusted }: BackgroundRun, store: RunStore): Promise<void> {
+	if (!distrusted && store.get(runId)?.progress.kind === "running") await killSupervisor(directory);
 }
 
-export function unknownRun(runId: string, registry: Registry): string {
-	const known = registry.runs.map((run) => run.runId).join(", ");
+export function unknownRun(runId: string, store: RunStore): string {
+	const known = store.background.map((run) => run.runId).join(", ");
 	return `Unknown run: "${runId}". Known runs: ${known || "(none)"}`;
 }

@@ -1,8 +1,9 @@
-import type { BackgroundEnd, BackgroundRun } from "../domain/background.ts";
+import type { BackgroundRun, RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
 import { completionText } from "../present/background-text.ts";
-import { COMPLETION_MESSAGE, encodeUpdate, UPDATE_ENTRY } from "../records/background-entries.ts";
+import { describeEnd } from "../present/text.ts";
 import { type Claim, claimDelivery, isMarkedTold, markTold } from "../records/delivery.ts";
+import { COMPLETION_MESSAGE, encodeRun, UPDATE_ENTRY } from "../records/session-entries.ts";
 
 /** What background runs need of the session they belong to. Everything here may throw once the session is over. */
 export interface SessionPort {
@@ -17,7 +18,7 @@ export interface SessionPort {
 
 /** Tells a run's end to the session that started it, once, and nowhere else. Never throws. */
 export interface Completion {
-	tell(run: BackgroundRun, end: BackgroundEnd): void;
+	tell(run: BackgroundRun, end: RunEnd): void;
 	/** What a session's entries show: of which ends it has an entry, and of which a message. */
 	begin(recorded: Iterable<string>, told: Iterable<string>): void;
 }
@@ -25,13 +26,13 @@ export interface Completion {
 export function createCompletion(port: SessionPort): Completion {
 	let recorded = new Set<string>();
 	let told = new Set<string>();
-	const tell = (run: BackgroundRun, end: BackgroundEnd) => {
+	const tell = (run: BackgroundRun, end: RunEnd) => {
 		const { runId } = run;
-		if (!recorded.has(runId)) port.appendEntry(UPDATE_ENTRY, encodeUpdate(runId, end));
+		if (!recorded.has(runId)) port.appendEntry(UPDATE_ENTRY, encodeRun(run, describeEnd(run)));
 		recorded.add(runId);
 		if (told.has(runId)) return;
 		const { notice, text, details } = completionText(run, end);
-		port.notify(notice, end.status === "completed" ? "info" : "error");
+		port.notify(notice, end.outcome.kind === "completed" ? "info" : "error");
 		// Last, because pi may keep it back until the turn ends: a process that dies before has left the entry.
 		port.post(COMPLETION_MESSAGE, text, details);
 		told.add(runId);
@@ -39,9 +40,9 @@ export function createCompletion(port: SessionPort): Completion {
 	/** Another process of this session told it and has ended since; what it left half done, a later start sees. */
 	const wasToldElsewhere = ({ runId, directory, distrusted }: BackgroundRun) =>
 		!distrusted && !recorded.has(runId) && !told.has(runId) && isMarkedTold(directory);
-	const tellOnce = (run: BackgroundRun, end: BackgroundEnd) => {
+	const tellOnce = (run: BackgroundRun, end: RunEnd) => {
 		const done = recorded.has(run.runId) && told.has(run.runId);
-		if (done || run.owner !== port.sessionId()) return;
+		if (done || run.lifetime.owner !== port.sessionId()) return;
 		const claim = run.distrusted ? UNCLAIMED : claimDelivery(run.directory);
 		if (claim.kind === "held" || wasToldElsewhere(run)) return;
 		try {

@@ -1,23 +1,48 @@
-import { INTERRUPTED, type RunProgress, type RunRecord } from "../domain/record.ts";
+import { endOf, type KeptRun, type RunEnd, wasInterrupted } from "../domain/kept-run.ts";
 import { noUsage } from "../domain/usage.ts";
 import { remarksOn } from "../present/remarks.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
-import { exitCodeOf } from "../present/text.ts";
-import { RUN_ENTRY, type SessionEntry } from "../records/background-entries.ts";
-import { decodeRecord, ENTRY_TYPE } from "../records/session-entries.ts";
-import type { SessionStore } from "../records/session-store.ts";
+import type { RunStore } from "../records/run-store.ts";
+import { runsWith } from "../records/run-store.ts";
+import { ENTRY_TYPE, RUN_ENTRY, readRuns, type SessionEntry } from "../records/session-entries.ts";
 import { readResult } from "../run/follow.ts";
+import { isReadable } from "../run-directory/places.ts";
 
-/** Fills the store with what the entries tell; what is not an entry of ours, or not a whole one, is passed over. */
-export async function rebuildStore(store: SessionStore, entries: readonly SessionEntry[]): Promise<void> {
-	store.clear();
-	for (const entry of entries) {
-		if (entry.type !== "custom" || entry.customType !== ENTRY_TYPE) continue;
-		const record = decodeRecord(entry.data);
-		if (record) store.put(record);
-	}
-	const unfinished = store.records.filter(({ progress }) => progress.kind === "running");
-	for (const record of unfinished) store.put({ ...record, progress: await endOf(record) });
+/** Fills the store with the foreground runs that the entries tell of. */
+export async function rebuildForeground(store: RunStore, entries: readonly SessionEntry[]): Promise<void> {
+	store.clear("foreground");
+	for (const run of await foregroundRuns(entries)) store.put(run);
+}
+
+/**
+ * The runs that an id stands for. The store has the newest ones; what it has forgotten is in the session's entries, which
+ * name every id that a status line has shown.
+ */
+export async function findRuns(
+	id: string,
+	store: RunStore,
+	entries: () => readonly SessionEntry[],
+): Promise<readonly KeptRun[]> {
+	const known = store.find(id);
+	if (known.some(({ lifetime }) => lifetime.kind === "background")) return known;
+	const named = runsWith(id, await foregroundRuns(entries(), id));
+	const runs = new Map([...named, ...known].map((run) => [run.runId, run]));
+	return runsWith(id, [...runs.values()]);
+}
+
+async function foregroundRuns(entries: readonly SessionEntry[], id?: string): Promise<readonly KeptRun[]> {
+	const runs = readRuns(entries).runs.filter(
+		({ lifetime, sessionId, runId }) =>
+			lifetime.kind === "foreground" && (id === undefined || sessionId === id || runId === id),
+	);
+	return await Promise.all(runs.map(believed));
+}
+
+/** What an entry tells of a run is believed, but not that its directory may be read wherever it says. */
+async function believed(run: KeptRun): Promise<KeptRun> {
+	const { directory } = run;
+	const placed = { ...run, distrusted: directory !== undefined && !isReadable(directory) };
+	return run.progress.kind === "running" ? { ...placed, progress: await endOfInterrupted(placed) } : placed;
 }
 
 /** The message that tells of runs that broke off with the session. */
@@ -25,7 +50,7 @@ export const INTERRUPTED_MESSAGE = "pi-subagents:interrupted";
 
 /** What is to be told of runs that broke off, if the session has no message about them yet. */
 export function interruptedNotice(
-	store: SessionStore,
+	store: RunStore,
 	entries: readonly SessionEntry[],
 ): { readonly text: string; readonly details: { readonly runIds: readonly string[] } } | undefined {
 	const told = new Set(
@@ -35,13 +60,11 @@ export function interruptedNotice(
 			return Array.isArray(runIds) ? (runIds as unknown[]) : [];
 		}),
 	);
-	const broken = store.records.filter(
-		({ progress, runId }) => progress.kind === "ended" && progress.errorMessage === INTERRUPTED && !told.has(runId),
-	);
+	const broken = store.runs.filter((run) => wasInterrupted(run) && !told.has(run.runId));
 	if (broken.length === 0) return undefined;
 	const names = broken
 		.toSorted((a, b) => a.startedAt - b.startedAt)
-		.map(({ taskName, sessionId }) => `${sanitizeLine(taskName)} (session: ${sessionId})`)
+		.map(({ label, sessionId }) => `${sanitizeLine(label)} (session: ${sessionId})`)
 		.join(", ");
 	return {
 		text: `Sub-agents that were interrupted when pi ended: ${names}. get_subagent_output tells what they had written, and they can be resumed.`,
@@ -50,10 +73,10 @@ export function interruptedNotice(
 }
 
 /** Runs that broke off with a session, and where they are. */
-export const interruptedRuns = (store: SessionStore): { readonly runId: string; readonly directory: string }[] =>
-	store.records.flatMap(({ runId, directory, progress }) =>
-		directory !== undefined && progress.kind === "ended" && progress.errorMessage === INTERRUPTED
-			? [{ runId, directory }]
+export const interruptedRuns = (store: RunStore): { readonly runId: string; readonly directory: string }[] =>
+	store.runs.flatMap((run) =>
+		run.directory !== undefined && !run.distrusted && wasInterrupted(run)
+			? [{ runId: run.runId, directory: run.directory }]
 			: [],
 	);
 
@@ -76,26 +99,15 @@ export const startedRuns = (entries: readonly SessionEntry[]): number =>
 		return customType === ENTRY_TYPE && (data as { status?: unknown } | undefined)?.status === "running";
 	}).length;
 
-/**
- * The end of a run that the session never saw: whoever started it died first. It was interrupted, unless it had just
- * completed.
- */
-async function endOf({ directory, startedAt }: RunRecord): Promise<RunProgress> {
-	const result = directory === undefined ? undefined : await readResult(directory);
-	const answer = result?.outcome.kind === "completed" ? result.outcome : undefined;
-	const completed = answer !== undefined;
+/** The end of a run that the session never saw, because its pi died first. It was interrupted, unless it had just completed. */
+async function endOfInterrupted({ directory, distrusted, startedAt }: KeptRun): Promise<RunEnd> {
+	const result = directory === undefined || distrusted ? undefined : await readResult(directory);
+	if (result?.outcome.kind === "completed") return endOf(result, remarksOn(result), "billed");
+	const outcome: RunEnd["outcome"] = { kind: "failed", failure: { kind: "interrupted" } };
+	if (result) return { ...endOf(result, remarksOn(result), "billed"), outcome };
 	return {
-		kind: "ended",
-		status: completed ? "completed" : "error",
-		at: result?.endedAt ?? startedAt,
-		exitCode: result ? exitCodeOf(result.exit) : null,
-		model: result?.model && `${result.model.provider}/${result.model.id}`,
-		stopReason: result?.stopReason,
-		errorMessage: completed ? undefined : INTERRUPTED,
-		remarks: result ? remarksOn(result) : [],
-		text: answer?.text ?? result?.text ?? "",
-		messages: [],
-		messageCount: result?.messageCount ?? 0,
-		usage: result?.usage ?? noUsage,
+		...{ kind: "ended", outcome, at: startedAt, exitCode: null, model: undefined, stopReason: undefined, text: "" },
+		remarks: [],
+		...{ toolCalls: 0, messages: [], messageCount: 0, usage: noUsage, billing: "billed" },
 	};
 }

@@ -1,28 +1,22 @@
+import { type KeptRun, statusOf } from "../domain/kept-run.ts";
 import { textOf } from "../domain/messages.ts";
-import type { RunRecord } from "../domain/record.ts";
-import { statusOf } from "../domain/record.ts";
 import { lastTextOf, messagesOf } from "../domain/state.ts";
+import { describeEnd } from "../present/text.ts";
 import type { ToldRun } from "../present/transcript.ts";
 import { readRun } from "../run/follow.ts";
 
 /** A run with all that can be found of it: its directory tells everything, the session's own entry the end of it. */
-export async function tellRun(record: RunRecord): Promise<ToldRun & { readonly lastText: string }> {
-	const { prompt, progress } = record;
-	const status = statusOf(record);
+export async function tellRun(run: KeptRun): Promise<ToldRun & { readonly lastText: string }> {
+	const { task: prompt, progress, directory } = run;
+	const status = statusOf(run);
+	const errorMessage = describeEnd(run);
 	const remarks = progress.kind === "ended" ? progress.remarks : [];
-	const errorMessage = progress.kind === "ended" ? progress.errorMessage : undefined;
-	const state = record.directory === undefined ? undefined : await readRun(record.directory);
+	const state = directory === undefined || run.distrusted ? undefined : await readRun(directory);
 	if (state) {
 		const { phase, partial, messageCount } = state;
 		const outcome = phase.kind === "done" ? phase.result.outcome : undefined;
 		return {
-			status,
-			prompt,
-			messages: messagesOf(state),
-			partial,
-			messageCount,
-			errorMessage,
-			remarks,
+			...{ status, prompt, messages: messagesOf(state), partial, messageCount, errorMessage, remarks },
 			lastText: outcome?.kind === "completed" ? outcome.text : lastTextOf(state),
 		};
 	}

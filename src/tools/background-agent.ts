@@ -1,13 +1,13 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type Static, Type } from "typebox";
-import { type Call, callOf, planRows, prepareRow } from "../call/call.ts";
+import { type Call, callOf, modelsOf, planRows, prepareRow } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
-import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
+import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { type AvailableModel, nameOf } from "../plan/model.ts";
+import type { AvailableModel } from "../plan/model.ts";
 import { presetRequest } from "../plan/preset.ts";
-import { countsText } from "../present/background-text.ts";
+import { countsText, type ShownRun, shownRun } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderContent } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
@@ -58,10 +58,10 @@ export function backgroundTool(
 				const run = await launch(parameters, call);
 				if (!run.ok) throw new Error(run.error);
 				const shown = { ...run.value, directory: shownDirectory(run.value.directory, context.cwd) };
-				const counts = host.registry.counts();
+				const counts = host.store.counts();
 				return {
 					content: [{ type: "text", text: startedText(shown, counts) }],
-					details: { run: withArtifacts(shown), counts },
+					details: { run: shownRun(shown), counts },
 				};
 			} finally {
 				place.value();
@@ -101,21 +101,20 @@ async function launch(parameters: BackgroundParameters, call: Call): Promise<Res
 	return started.ok ? ok(run) : started;
 }
 
-function runOf({ runId, agent, task, cwd, model, socket }: RunSpec, directory: string, owner: string): BackgroundRun {
+function runOf(spec: RunSpec, directory: string, owner: string): BackgroundRun {
+	const { runId, sessionId, family, label, task, agent, cwd, socket } = spec;
 	return {
-		...{ runId, task, cwd, directory, socket, owner },
-		preset: agent?.name ?? "",
-		presetSource: agent?.scope ?? "global",
-		requestedModel: agent?.requestedModel,
-		resolvedModel: model && nameOf(model),
+		...{ runId, sessionId, family, label, task, cwd, directory, definition: agent?.name, ...modelsOf(spec) },
+		distrusted: false,
 		startedAt: Date.now(),
+		lifetime: { kind: "background", socket, owner },
 		progress: { kind: "running" },
 	};
 }
 
-const startedText = ({ runId, preset, resolvedModel, directory }: BackgroundRun, counts: BackgroundCounts) =>
+const startedText = ({ runId, label, resolvedModel, directory }: BackgroundRun, counts: BackgroundCounts) =>
 	[
-		`Started ${preset} in the background (run: ${runId}, model: ${resolvedModel ?? "pi's default"})`,
+		`Started ${label} in the background (run: ${runId}, model: ${resolvedModel ?? "pi's default"})`,
 		`Artifacts: ${directory}`,
 		`Background agents: ${countsText(counts)}`,
 	].join("\n");

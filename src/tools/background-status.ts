@@ -1,8 +1,8 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { type Host, settingsOf } from "../call/host.ts";
-import { type BackgroundCounts, type BackgroundRun, type ShownRun, withArtifacts } from "../domain/background.ts";
-import { countsText, runRow, runText, saidText } from "../present/background-text.ts";
+import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
+import { countsText, runRow, runText, type ShownRun, saidText, shownRun } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
 import { renderContent } from "../present/text-view.ts";
@@ -35,17 +35,17 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		async execute(_callId, asked, _signal, _onUpdate, context) {
 			refuseUnknownFields("background_agent_status", asked, parameters);
 			const { runId, includeCompleted } = asked;
-			const { registry, background } = host;
+			const { store, background } = host;
 			const runs = selected(host, runId, includeCompleted ?? false);
 			const { outputLimit, maxLinesPerWindow } = settingsOf(host, context);
 			const shown = runs.map((run) => ({ ...run, directory: shownDirectory(run.directory, context.cwd) }));
 			const texts = await answersOf(runs);
 			const blocks = describe(shown, texts, outputLimit, runId === undefined ? runRow : runText);
-			const counts = registry.counts();
+			const counts = store.counts();
 			const usage = background.bill();
 			return {
 				content: [{ type: "text", text: [`Background agents: ${countsText(counts)}`, ...blocks].join("\n\n") }],
-				details: { counts, runs: shown.map(withArtifacts), maxLines: maxLinesPerWindow },
+				details: { counts, runs: shown.map(shownRun), maxLines: maxLinesPerWindow },
 				...(usage && { usage }),
 			};
 		},
@@ -56,12 +56,12 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 	};
 }
 
-function selected({ registry }: Host, runId: string | undefined, includeCompleted: boolean): readonly BackgroundRun[] {
+function selected({ store }: Host, runId: string | undefined, includeCompleted: boolean): readonly BackgroundRun[] {
 	if (runId === undefined) {
-		return includeCompleted ? registry.runs : registry.runs.filter(({ progress }) => progress.kind === "running");
+		return includeCompleted ? store.background : store.background.filter(({ progress }) => progress.kind === "running");
 	}
-	const run = registry.get(runId);
-	if (!run) throw new Error(unknownRun(runId, registry));
+	const run = store.background.find((each) => each.runId === runId);
+	if (!run) throw new Error(unknownRun(runId, store));
 	return [run];
 }
 

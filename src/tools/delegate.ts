@@ -1,13 +1,15 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
-import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
+import { type Call, type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
+import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
 import { remarksOn } from "../present/remarks.ts";
 import { delegateStatusOf, summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
+import { findRuns } from "../session/rebuild.ts";
 import { tellRun } from "../session/told-runs.ts";
 import { type AskedTask, delegateParameters, parseTasks } from "./delegate-schema.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
@@ -24,9 +26,9 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 		async execute(callId, parameters, signal, onUpdate, context) {
 			const call = callOf(host, callId, signal, onUpdate, context);
 			const asked = parseTasks(parameters);
-			const release = claimSessions(asked, host);
+			const release = await claimSessions(asked, call);
 			try {
-				const rows = await planRows(await resumed(asked, host), call);
+				const rows = await planRows(await resumed(asked, call), call);
 				await runRows(rows, call);
 				const result = resultOf(rows, call.parent, rows.flatMap(linesOf).join("\n"));
 				return { ...result, ...structuredContent(callId, rows, ({ state }) => delegateStatusOf(state)) };
@@ -52,14 +54,18 @@ function linesOf({ request, plan, state }: Row): string[] {
  * Takes the sessions that are to go on, for this call alone, until the returned function gives them back. One that cannot
  * go on refuses the whole call.
  */
-function claimSessions(asked: readonly AskedTask[], { store, resuming }: Host): () => void {
+async function claimSessions(
+	asked: readonly AskedTask[],
+	{ host: { store, resuming }, context }: Call,
+): Promise<() => void> {
 	const claimed: string[] = [];
 	const release = () => {
 		for (const id of claimed) resuming.delete(id);
 	};
 	for (const { resume } of asked) {
 		if (resume === undefined) continue;
-		const problem = claimed.includes(resume) ? TWICE : whyNotResume(resume, store, resuming);
+		const runs = await findRuns(resume, store, () => context.sessionManager.getBranch());
+		const problem = claimed.includes(resume) ? TWICE : whyNotResume(resume, runs, resuming);
 		if (problem !== undefined) {
 			release();
 			throw new Error(`Cannot resume: session "${resume}" ${problem}`);
@@ -72,19 +78,19 @@ function claimSessions(asked: readonly AskedTask[], { store, resuming }: Host): 
 
 const TWICE = "is resumed by two tasks of this call. Resume it in one of them, or in two calls after each other.";
 
-function whyNotResume(id: string, store: Host["store"], resuming: ReadonlySet<string>): string | undefined {
-	const runs = store.runsOf(id);
+function whyNotResume(id: string, runs: readonly KeptRun[], resuming: ReadonlySet<string>): string | undefined {
 	if (runs.at(-1)?.family !== "delegate") return "not found. The session may have expired or the ID is incorrect.";
 	const busy = resuming.has(id) || runs.some(({ progress }) => progress.kind === "running");
 	return busy ? "is still running. Wait for it to complete before resuming." : undefined;
 }
 
 /** Puts what a resumed session has done before its prompt. */
-async function resumed(asked: readonly AskedTask[], host: Host): Promise<RunRequest[]> {
+async function resumed(asked: readonly AskedTask[], { host, context }: Call): Promise<RunRequest[]> {
 	return await Promise.all(
 		asked.map(async ({ request, resume }) => {
 			if (resume === undefined) return request;
-			const runs = await Promise.all(host.store.runsOf(resume).map(tellRun));
+			const known = await findRuns(resume, host.store, () => context.sessionManager.getBranch());
+			const runs = await Promise.all(known.map(tellRun));
 			return { ...request, instructions: resumePrompt(runs, request.task) };
 		}),
 	);

@@ -1,13 +1,13 @@
-import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
+import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { type Host, settingsOf } from "../call/host.ts";
-import { recordOfBackground } from "../domain/background.ts";
-import { hasBegun, type RunRecord, type RunStatus, statusOf } from "../domain/record.ts";
+import { hasBegun, type KeptRun, type RunStatus, statusOf } from "../domain/kept-run.ts";
 import { linesOf } from "../present/answer-lines.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { remarkBlocks } from "../present/remarks.ts";
 import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
+import { findRuns } from "../session/rebuild.ts";
 import { tellRun } from "../session/told-runs.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 import { READ_ONLY } from "./read-only.ts";
@@ -45,14 +45,14 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 		async execute(_callId, asked, _signal, _onUpdate, context) {
 			refuseUnknownFields("get_subagent_output", asked, outputParameters);
 			const { sessionId, offset, limit } = asked;
-			const { runs, latest } = find(host, sessionId);
+			const { runs, latest } = await find(host, sessionId, context);
 			const { lastText, remarks } = await tellRun(latest);
 			return {
 				content: [{ type: "text", text: outputText(lastText, offset, limit) }, ...remarkBlocks(remarks)],
 				details: {
 					sessionId,
 					status: statusOf(latest),
-					taskName: latest.taskName,
+					taskName: latest.label,
 					runCount: runs.length,
 					maxLines: settingsOf(host, context).maxLinesPerWindow,
 				},
@@ -76,7 +76,7 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 		async execute(_callId, asked, _signal, _onUpdate, context) {
 			refuseUnknownFields("get_subagent_session", asked, sessionParameters);
 			const { sessionId } = asked;
-			const { runs, last } = find(host, sessionId);
+			const { runs, last } = await find(host, sessionId, context);
 			const told = await Promise.all(runs.map(tellRun));
 			const end = last.progress.kind === "ended" ? last.progress : undefined;
 			return {
@@ -84,7 +84,7 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 				details: {
 					sessionId,
 					status: statusOf(last),
-					taskName: last.taskName,
+					taskName: last.label,
 					messageCount: told.reduce((sum, { messageCount }) => sum + messageCount, 0),
 					exitCode: end?.exitCode ?? null,
 					model: end?.model,
@@ -105,22 +105,21 @@ function outputText(whole: string, offset: number | undefined, limit: number | u
 }
 
 /** Whose session it is; while the arguments are still coming there may be none. */
-function subjectOf({ store, registry }: Host, sessionId: string | undefined): string {
+function subjectOf({ store }: Host, sessionId: string | undefined): string {
 	if (sessionId === undefined) return "";
-	const name = registry.get(sessionId)?.preset ?? store.find(sessionId).at(-1)?.taskName;
+	const name = store.find(sessionId).at(-1)?.label;
 	return name === undefined ? sessionId : `${name} (${sessionId})`;
 }
 
 interface Found {
-	readonly runs: readonly RunRecord[];
-	readonly last: RunRecord;
+	readonly runs: readonly KeptRun[];
+	readonly last: KeptRun;
 	/** The last one that has begun: a call that was refused hides nothing that was said before. */
-	readonly latest: RunRecord;
+	readonly latest: KeptRun;
 }
 
-function find(host: Host, sessionId: string): Found {
-	const background = host.registry.get(sessionId);
-	const runs = background ? [recordOfBackground(background)] : host.store.find(sessionId);
+async function find({ store }: Host, sessionId: string, { sessionManager }: ExtensionContext): Promise<Found> {
+	const runs = await findRuns(sessionId, store, () => sessionManager.getBranch());
 	const last = runs.at(-1);
 	if (last) return { runs, last, latest: runs.findLast(hasBegun) ?? last };
 	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);

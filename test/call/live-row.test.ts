@@ -41,7 +41,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 			["error", "stopped", "stopped by you"],
 		);
 		assert.equal(failed, false);
-		const kept = host.kept.findLast(({ taskName }) => taskName === "a")?.progress;
+		const kept = host.kept.findLast(({ label }) => label === "a")?.progress;
 		assert.equal(kept?.kind === "ended" && kept.text, "so far");
 		assert.deepEqual(host.host.live.runs, []);
 	});
@@ -72,7 +72,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.ok(unsent.ok && late.ok);
 		assert.deepEqual(await unsent.value.settled, { kind: "undelivered" });
 		assert.deepEqual(await late.value.settled, { kind: "delivered", turn: 1 });
-		const said = host.kept.findLast(({ taskName }) => taskName === "c")?.progress;
+		const said = host.kept.findLast(({ label }) => label === "c")?.progress;
 		assert.match(said?.kind === "ended" ? said.text : "", /hello c/);
 	});
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pLimit from "p-limit";
-import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/background-entries.ts";
+import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";

@@ -7,9 +7,9 @@ import { after, afterEach, before, describe, type TestContext, test } from "node
 import { fileURLToPath } from "node:url";
 import { socketPathOf } from "../../src/child/protocol.ts";
 import { stopOrphans } from "../../src/child/stop-ladder.ts";
-import type { BackgroundRun } from "../../src/domain/background.ts";
-import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/background-entries.ts";
-import { createRegistry } from "../../src/records/registry.ts";
+import type { BackgroundRun } from "../../src/domain/kept-run.ts";
+import { createRunStore } from "../../src/records/run-store.ts";
+import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
 import { start } from "../../src/run/execute.ts";
 import { findRun } from "../../src/run/watch.ts";
@@ -18,6 +18,7 @@ import { createYard, endOf, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isAlive, isStopped, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
+import { startingRun } from "../rig/records.ts";
 import { until } from "../rig/until.ts";
 
 const PARENT = fileURLToPath(new URL("../run/fixtures/parent.ts", import.meta.url));
@@ -98,8 +99,8 @@ describe("a pid that was given to somebody else", () => {
 
 /** A start of pi with this session. */
 function open(session: RecordedSession) {
-	const registry = createRegistry();
-	return { registry, background: createBackground(registry, session.port) };
+	const store = createRunStore();
+	return { store, background: createBackground(store, session.port) };
 }
 
 async function begin(
@@ -108,12 +109,7 @@ async function begin(
 	owner: string,
 ): Promise<BackgroundRun> {
 	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
-	const { runId, task, cwd, socket } = prepared.spec;
-	const run: BackgroundRun = {
-		...{ runId, task, cwd, socket, owner, directory: prepared.directory, startedAt: Date.now() },
-		...{ preset: "scout", presetSource: "global", requestedModel: "mock-1", resolvedModel: "mock/mock-1" },
-		progress: { kind: "running" },
-	};
+	const run = startingRun(prepared, owner);
 	const started = await start(prepared, (control) => background.add(run, control));
 	assert.ok(started.ok, JSON.stringify(started));
 	return run;
@@ -166,7 +162,7 @@ describe("two of them", () => {
 			await session.until(() => session.of(COMPLETION_MESSAGE).length > 0);
 			const again = open(session);
 			await again.background.rebuild([...session.entries]);
-			await session.until(() => again.registry.counts().running === 0);
+			await session.until(() => again.store.counts().running === 0);
 			for (const type of [RUN_ENTRY, UPDATE_ENTRY, COMPLETION_MESSAGE]) {
 				assert.deepEqual(
 					session.of(type).map(({ runId }) => runId),
@@ -193,7 +189,12 @@ describe("time", () => {
 				[],
 				"it is not declared dead",
 			);
-			const found = await findRun({ runId: run.runId, directory: run.directory, socket: socketPathOf(run.runId) });
+			const found = await findRun({
+				runId: run.runId,
+				directory: run.directory,
+				socket: socketPathOf(run.runId),
+				distrusted: false,
+			});
 			assert.equal(found.kind, "alive");
 			if (found.kind === "alive") found.control.close();
 		} finally {

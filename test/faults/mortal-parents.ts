@@ -4,10 +4,12 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import type { BackgroundRun } from "../../src/domain/background.ts";
+import type { BackgroundRun } from "../../src/domain/kept-run.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
 import type { Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
+
+import { startingRun } from "../rig/records.ts";
 
 const PARENT = fileURLToPath(new URL("./fixtures/mortal-parent.ts", import.meta.url));
 
@@ -45,12 +47,7 @@ export async function parent(
 
 export function launchOf(yard: Yard, steps: readonly FakeStep[]): NonNullable<ParentOrders["launch"]> {
 	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
-	const { runId, task, cwd, socket } = prepared.spec;
-	const run: BackgroundRun = {
-		...{ runId, task, cwd, socket, owner: "the session", directory: prepared.directory, startedAt: Date.now() },
-		...{ preset: "scout", presetSource: "global", requestedModel: "mock-1", resolvedModel: "mock/mock-1" },
-		progress: { kind: "running" },
-	};
+	const run = startingRun(prepared, "the session");
 	return { run, prepared };
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
-import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/background-entries.ts";
+import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
 import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
 import { countIn, launchOf, parent } from "./mortal-parents.ts";

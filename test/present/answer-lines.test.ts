@@ -7,7 +7,7 @@ import { linesOf, shorten } from "../../src/present/answer-lines.ts";
 import { completionText, runRow } from "../../src/present/background-text.ts";
 import { presetAnswer } from "../../src/present/preset-text.ts";
 import { summaryLine } from "../../src/present/text.ts";
-import { backgroundEnd, backgroundRun } from "../rig/records.ts";
+import { backgroundEnd, backgroundRun, failed as toldFailure } from "../rig/records.ts";
 
 test("issue 9.4: a text within the limit stays as it is, a longer one says where to read on", () => {
 	assert.equal(shorten("a\nb", "s", 3), "a\nb");
@@ -71,7 +71,7 @@ test("issue 9.4: an error in an answer is bounded too", () => {
 });
 
 test("issue 9.4: a background run's row and its completion message are short lines", () => {
-	const end = backgroundEnd({ status: "failed", errorMessage: noise, text: "said ".repeat(50_000) });
+	const end = backgroundEnd({ outcome: toldFailure(noise), text: "said ".repeat(50_000) });
 	const run = backgroundRun({ task: noise, progress: end });
 	const { text, details } = completionText(run, end);
 	for (const told of [text, runRow(run, 3_000)]) {

@@ -2,15 +2,15 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Host } from "../../src/call/host.ts";
 import { createTurns } from "../../src/call/turns.ts";
 import { createLibrary } from "../../src/definitions/catalog.ts";
-import type { RunRecord } from "../../src/domain/record.ts";
+import type { KeptRun } from "../../src/domain/kept-run.ts";
 import type { Invocation } from "../../src/domain/spec.ts";
 import { createHeadStart } from "../../src/head-start/head-start.ts";
 import type { AvailableModel } from "../../src/plan/model.ts";
-import { createRegistry } from "../../src/records/registry.ts";
-import { createSessionStore } from "../../src/records/session-store.ts";
+import { createRunStore } from "../../src/records/run-store.ts";
+import type { SessionEntry } from "../../src/records/session-entries.ts";
 import { createBackground } from "../../src/session/background.ts";
 import { createBudget } from "../../src/session/budget.ts";
-import { createKeep } from "../../src/session/keep.ts";
+import { createKeep } from "../../src/session/keep-run.ts";
 import { createLiveRuns } from "../../src/session/live-runs.ts";
 import { delegateTool } from "../../src/tools/delegate.ts";
 import type { DelegateParameters } from "../../src/tools/delegate-schema.ts";
@@ -22,7 +22,7 @@ export interface RecordedHost {
 	readonly host: Host;
 	readonly context: ExtensionContext;
 	/** The entries that went to the session file: what they said then. */
-	readonly kept: RunRecord[];
+	readonly kept: KeptRun[];
 	readonly warnings: string[];
 	/** What background runs tell. */
 	readonly session: RecordedSession;
@@ -69,9 +69,9 @@ export interface HostOptions {
 export function createRecordedHost(options: HostOptions): RecordedHost {
 	const lifetime = new AbortController();
 	const session = createRecordedSession();
-	const kept: RunRecord[] = [];
+	const kept: KeptRun[] = [];
 	const warnings: string[] = [];
-	const store = createSessionStore();
+	const store = createRunStore();
 	const pi = {
 		getThinkingLevel: () => "off",
 		getAllTools: () => [],
@@ -79,8 +79,12 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		getCommands: () => [],
 	} as unknown as Host["pi"];
 	const warn = (message: string) => void warnings.push(message);
-	const keep = createKeep(store, (type, data) => options.appendEntry?.(type, data), warn);
-	const registry = createRegistry();
+	const branch: SessionEntry[] = [];
+	const appendEntry = (customType: string, data: unknown) => {
+		options.appendEntry?.(customType, data);
+		branch.push({ type: "custom", customType, data: JSON.parse(JSON.stringify(data)) });
+	};
+	const keep = createKeep(store, appendEntry, warn);
 	const command = options.command ?? { command: process.execPath, args: [FAKE_PI] };
 	const library = createLibrary();
 	const budget = createBudget();
@@ -99,8 +103,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		budget,
 		turns: createTurns(),
 		headStart: createHeadStart({ pi, command, library, budget, warn }),
-		registry,
-		background: createBackground(registry, { ...session.port, warn }),
+		background: createBackground(store, { ...session.port, warn }),
 		sessionSignal: () => lifetime.signal,
 		warn,
 	};
@@ -113,7 +116,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		isProjectTrusted: () => true,
 		scopedModels: [],
 		modelRegistry: { getAll: () => models, getAvailable: () => models },
-		sessionManager: { getSessionId: () => session.port.sessionId() },
+		sessionManager: { getSessionId: () => session.port.sessionId(), getBranch: () => branch },
 	} as unknown as ExtensionContext;
 	return {
 		host,

@@ -1,4 +1,4 @@
-import type { SessionEntry } from "../../src/records/background-entries.ts";
+import type { SessionEntry } from "../../src/records/session-entries.ts";
 import type { SessionPort } from "../../src/session/completion.ts";
 
 /** A session of pi as background runs see it: it keeps what it is told, in order. */

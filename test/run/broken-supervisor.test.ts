@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { endStatusOf } from "../../src/domain/background.ts";
+import { endStatusOf } from "../../src/domain/kept-run.ts";
 import { describeFailure } from "../../src/present/text.ts";
 import { createYard, endOf, resultIn } from "../rig/fake-run.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";

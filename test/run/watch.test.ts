@@ -33,7 +33,7 @@ describe("looking for a run again", () => {
 		const { spec, directory } = yard.prepare("never started");
 		cpSync(join(run.directory, "events.jsonl"), join(directory, "events.jsonl"));
 		const socket = join(yard.temporary, "nobody", spec.runId);
-		const find = () => findRun({ runId: spec.runId, directory, socket });
+		const find = () => findRun({ runId: spec.runId, directory, socket, distrusted: false });
 		const found = await Promise.all([find(), find(), find()]);
 		const result = resultIn(directory);
 		assert.deepEqual([result.outcome, result.text], [{ kind: "failed", failure: { kind: "lost" } }, "half"]);
@@ -56,7 +56,9 @@ describe("looking for a run again", () => {
 		symlinkSync("itself", join(yard.temporary, "itself"));
 		const socket = join(yard.temporary, "itself", run.runId);
 		assert.equal(provesAbsence(await errorAt(socket)), false, await errorAt(socket));
-		assert.deepEqual(await findRun({ runId: run.runId, directory: run.directory, socket }), { kind: "unknown" });
+		assert.deepEqual(await findRun({ runId: run.runId, directory: run.directory, socket, distrusted: false }), {
+			kind: "unknown",
+		});
 		assert.equal(isAlive((await run.pids()).pi), true);
 		run.abort();
 		await run.done;

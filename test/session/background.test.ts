@@ -17,15 +17,15 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type BackgroundRun, backgroundStatusOf } from "../../src/domain/background.ts";
+import { type BackgroundRun, backgroundStatusOf } from "../../src/domain/kept-run.ts";
+import { createRunStore } from "../../src/records/run-store.ts";
 import {
 	BILLED_ENTRY,
 	COMPLETION_MESSAGE,
 	encodeRun,
 	RUN_ENTRY,
 	UPDATE_ENTRY,
-} from "../../src/records/background-entries.ts";
-import { createRegistry } from "../../src/records/registry.ts";
+} from "../../src/records/session-entries.ts";
 import { connectControl } from "../../src/run/control-client.ts";
 import { start } from "../../src/run/execute.ts";
 import { type Background, createBackground } from "../../src/session/background.ts";
@@ -33,6 +33,7 @@ import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isAlive, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
+import { startingRun } from "../rig/records.ts";
 import { until } from "../rig/until.ts";
 
 const CLAIMANT = fileURLToPath(new URL("./fixtures/claimant.ts", import.meta.url));
@@ -47,8 +48,8 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	/** What a failed test has left behind ends with the others. */
 	const begun: BackgroundRun[] = [];
 	after(async () => {
-		for (const { socket } of begun) {
-			const control = await connectControl(socket);
+		for (const { lifetime } of begun) {
+			const control = await connectControl(lifetime.socket);
 			if (!control.ok) continue;
 			control.value.send({ type: "stop", cause: { kind: "aborted", by: "signal" } });
 			control.value.closeWhenSent();
@@ -59,29 +60,24 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 
 	/** A start of pi with this session: its own memory, the session's entries. */
 	function open(session: RecordedSession) {
-		const registry = createRegistry();
-		const background = createBackground(registry, session.port);
+		const store = createRunStore();
+		const background = createBackground(store, session.port);
 		const statusOf = (runId: string) => {
-			const run = registry.get(runId);
+			const run = store.get(runId);
 			return run && backgroundStatusOf(run);
 		};
 		const rebuild = () => background.rebuild([...session.entries]);
 		/** A supervisor that has just written its result may still answer for a moment. */
 		const rebuildToTheEnd = async () => {
 			await rebuild();
-			await session.until(() => registry.counts().running === 0);
+			await session.until(() => store.counts().running === 0);
 		};
-		return { registry, background, statusOf, rebuild, rebuildToTheEnd };
+		return { store, background, statusOf, rebuild, rebuildToTheEnd };
 	}
 	/** Starts a run as the tool does. */
 	async function begin(steps: readonly FakeStep[], background: Background, owner = "recorded"): Promise<BackgroundRun> {
 		const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
-		const { runId, task, cwd, socket } = prepared.spec;
-		const run: BackgroundRun = {
-			...{ runId, task, cwd, socket, owner, directory: prepared.directory, startedAt: Date.now() },
-			...{ preset: "scout", presetSource: "global", requestedModel: "mock-1", resolvedModel: "mock/mock-1" },
-			progress: { kind: "running" },
-		};
+		const run = startingRun(prepared, owner);
 		const started = await start(prepared, (control) => background.add(run, control));
 		assert.ok(started.ok, JSON.stringify(started));
 		begun.push(run);
@@ -107,7 +103,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 
 	test("B49, B56, B59, B61: a run is an entry when it starts, and an update, a message and a notification when it ends", async () => {
 		const session = createRecordedSession();
-		const { background, statusOf, registry } = open(session);
+		const { background, statusOf, store } = open(session);
 		const run = await begin([{ say: "found it", usage: { input: 7, output: 3 } }], background);
 		assert.equal(statusOf(run.runId), "running");
 		await session.until(() => session.notifications.length > 0);
@@ -123,7 +119,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			[update?.status, update?.text, update?.exitCode, update?.stopReason],
 			["completed", "found it", 0, "stop"],
 		);
-		assert.deepEqual(registry.counts(), { running: 0, completed: 1, failed: 0, aborted: 0, total: 1 });
+		assert.deepEqual(store.counts(), { running: 0, completed: 1, failed: 0, aborted: 0, total: 1 });
 	});
 
 	test("B58: a run that ended while nobody was there is told at the next start, once", async () => {
@@ -153,12 +149,12 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		const run = await begin([{ delta: SAID }, { hang: true }], first.background);
 		await hasSaid(run);
 		first.background.detach();
-		rmSync(run.socket);
+		rmSync(run.lifetime.socket);
 		const connections = new Set<Socket>();
 		const supervisor = createServer((client) => {
 			connections.add(client.resume());
 			client.on("close", () => connections.delete(client));
-		}).listen(run.socket);
+		}).listen(run.lifetime.socket);
 		t.after(() => {
 			supervisor.close();
 			for (const client of connections) client.destroy();
@@ -190,7 +186,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 
 	test("B48, W27: a supervisor that is killed loses its run within seconds, with what it had said, and nothing is left", async () => {
 		const session = createRecordedSession();
-		const { background, registry } = open(session);
+		const { background, store } = open(session);
 		const run = await begin(TALKS, background);
 		await hasSaid(run);
 		const { supervisorPid, pid } = pidsOf(run);
@@ -199,7 +195,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		const [update] = session.of(UPDATE_ENTRY);
 		assert.deepEqual([update?.status, update?.text], ["failed", SAID]);
 		assert.match(String(update?.errorMessage), /^Sub-agent was lost/);
-		assert.equal(registry.counts().failed, 1);
+		assert.equal(store.counts().failed, 1);
 		assert.equal(failureIn(run), "lost", "B47");
 		await waitGone(pid);
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
@@ -240,8 +236,8 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 
 	test("a supervisor that no longer answers is killed when a person stops its run, which is aborted", async () => {
 		const session = createRecordedSession();
-		const registry = createRegistry();
-		const background = createBackground(registry, session.port, { unresponsiveMs: 300 });
+		const store = createRunStore();
+		const background = createBackground(store, session.port, { unresponsiveMs: 300 });
 		const run = await begin(TALKS, background);
 		await hasSaid(run);
 		const { supervisorPid } = pidsOf(run);
@@ -383,14 +379,18 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		mkdirSync(elsewhere);
 		writeFileSync(join(elsewhere, "result.json"), readFileSync(join(run.directory, "result.json")));
 		const forgeries: Partial<BackgroundRun>[] = [
-			{ runId, directory: elsewhere, socket },
-			{ runId: "20260102-030405-0a1b2c3e", directory: join(yard.temporary, "20260102-030405-0a1b2c3e"), socket },
+			{ runId, directory: elsewhere, lifetime: { ...run.lifetime, socket } },
+			{
+				runId: "20260102-030405-0a1b2c3e",
+				directory: join(yard.temporary, "20260102-030405-0a1b2c3e"),
+				lifetime: { ...run.lifetime, socket },
+			},
 		];
 		const forged = createRecordedSession();
 		for (const each of forgeries) forged.port.appendEntry(RUN_ENTRY, encodeRun({ ...run, ...each }));
 		const opened = open(forged);
 		await opened.rebuild();
-		assert.deepEqual(opened.registry.runs, []);
+		assert.deepEqual(opened.store.background, []);
 		assert.match((await opened.background.stop(runId)) ?? "", /^Unknown run/);
 		server.close();
 		assert.deepEqual(heard, []);
@@ -422,7 +422,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			const next = open(session);
 			await next.rebuildToTheEnd();
 			assert.deepEqual([next.statusOf(told.runId), next.statusOf(unseen.runId)], ["completed", "completed"]);
-			assert.equal(next.registry.get(unseen.runId)?.distrusted, undefined);
+			assert.equal(next.store.get(unseen.runId)?.distrusted, false);
 		}
 		assert.deepEqual(
 			session.of(UPDATE_ENTRY).map(({ runId, text }) => [runId, text]),
@@ -481,9 +481,9 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		chmodSync(run.directory, 0o777);
 		const next = open(session);
 		await next.rebuild();
-		const { progress, distrusted } = next.registry.get(run.runId) ?? {};
+		const { progress, distrusted } = next.store.get(run.runId) ?? {};
 		assert.ok(progress?.kind === "ended");
-		assert.deepEqual([progress.status, progress.text, distrusted], ["completed", "at last", true]);
+		assert.deepEqual([progress.outcome.kind, progress.text, distrusted], ["completed", "at last", true]);
 		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
 	});
 
@@ -544,7 +544,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			});
 			server.listen(socket).unref();
 			await once(server, "listening");
-			session.port.appendEntry(RUN_ENTRY, encodeRun({ ...run, socket }));
+			session.port.appendEntry(RUN_ENTRY, encodeRun({ ...run, lifetime: { ...run.lifetime, socket } }));
 		}
 		await open(session).rebuildToTheEnd();
 		assert.deepEqual(heard, []);
@@ -591,18 +591,13 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 
 	test("a run that the session cannot take is not started", async () => {
 		const session = createRecordedSession();
-		const { background, registry } = open(session);
+		const { background, store } = open(session);
 		session.end();
 		const prepared = yard.prepare([{ say: "never" }], { lifetime: "background" });
-		const { runId, task, cwd, socket } = prepared.spec;
-		const run: BackgroundRun = {
-			...{ runId, task, cwd, socket, owner: "recorded", directory: prepared.directory, startedAt: Date.now() },
-			...{ preset: "scout", presetSource: "global", requestedModel: undefined, resolvedModel: undefined },
-			progress: { kind: "running" },
-		};
+		const run = startingRun(prepared, "recorded");
 		const started = await start(prepared, (control) => background.add(run, control));
 		assert.equal(started.ok, false);
-		assert.deepEqual(registry.runs, []);
+		assert.deepEqual(store.runs, []);
 		await waitForResult(run);
 		assert.equal(eventsOf(run).includes('"started"'), false);
 	});

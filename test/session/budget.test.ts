@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ENTRY_TYPE, encodeRecord } from "../../src/records/session-entries.ts";
+import { ENTRY_TYPE, encodeRun } from "../../src/records/session-entries.ts";
 import { createBudget } from "../../src/session/budget.ts";
 import { startedRuns } from "../../src/session/rebuild.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
 import { createRecordedHost } from "../rig/recorded-host.ts";
-import { recordWith } from "../rig/records.ts";
+import { keptRun } from "../rig/records.ts";
 
 let yard: Yard;
 before(() => {
@@ -34,9 +34,9 @@ test("R2: runs from before a restart count", () => {
 	const start = {
 		type: "custom",
 		customType: ENTRY_TYPE,
-		data: encodeRecord(recordWith({ progress: { kind: "running" } })),
+		data: encodeRun(keptRun({ progress: { kind: "running" } })),
 	};
-	const end = { type: "custom", customType: ENTRY_TYPE, data: encodeRecord(recordWith()) };
+	const end = { type: "custom", customType: ENTRY_TYPE, data: encodeRun(keptRun()) };
 	const background = { type: "custom", customType: "pi-subagents:bg-run", data: {} };
 	assert.equal(startedRuns([start, end, background, { type: "message" }]), 2);
 });

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { RunResult } from "../../src/domain/state.ts";
 import { noUsage } from "../../src/domain/usage.ts";
-import { ENTRY_TYPE, encodeRecord } from "../../src/records/session-entries.ts";
-import { createSessionStore } from "../../src/records/session-store.ts";
-import { INTERRUPTED_MESSAGE, interruptedNotice, namedRuns, rebuildStore } from "../../src/session/rebuild.ts";
-import { recordWith } from "../rig/records.ts";
+import { createRunStore } from "../../src/records/run-store.ts";
+import { ENTRY_TYPE, encodeRun } from "../../src/records/session-entries.ts";
+import { INTERRUPTED_MESSAGE, interruptedNotice, namedRuns, rebuildForeground } from "../../src/session/rebuild.ts";
+import { keptRun } from "../rig/records.ts";
 
 test("X8 X9: of an agent that finished after its caller had died, the session keeps what it handed over", async (t) => {
 	const root = mkdtempSync(join(tmpdir(), "pi-rebuild-"));
@@ -24,22 +24,22 @@ test("X8 X9: of an agent that finished after its caller had died, the session ke
 		finalized: { status: "SUCCESS", result: "handed over" },
 	};
 	writeFileSync(join(directory, "result.json"), JSON.stringify(result));
-	const running = recordWith({ runId, sessionId: "id", family: "agent", directory, progress: { kind: "running" } });
-	const store = createSessionStore();
-	await rebuildStore(store, [{ type: "custom", customType: ENTRY_TYPE, data: encodeRecord(running) }]);
-	const [record] = store.runsOf("id");
+	const running = keptRun({ runId, sessionId: "id", family: "agent", directory, progress: { kind: "running" } });
+	const store = createRunStore();
+	await rebuildForeground(store, [{ type: "custom", customType: ENTRY_TYPE, data: encodeRun(running) }]);
+	const [record] = store.find("id");
 	assert.equal(record?.family, "agent");
-	assert.deepEqual(record?.progress.kind === "ended" && [record.progress.status, record.progress.text], [
+	assert.deepEqual(record?.progress.kind === "ended" && [record.progress.outcome.kind, record.progress.text], [
 		"completed",
 		"handed over",
 	]);
 });
 
 test("X9: runs that broke off with pi are told to the session once, by name and id", async () => {
-	const store = createSessionStore();
-	const running = recordWith({ sessionId: "00112233445566aa", taskName: "slow", progress: { kind: "running" } });
-	const entries = [{ type: "custom", customType: ENTRY_TYPE, data: encodeRecord(running) }];
-	await rebuildStore(store, entries);
+	const store = createRunStore();
+	const running = keptRun({ sessionId: "00112233445566aa", label: "slow", progress: { kind: "running" } });
+	const entries = [{ type: "custom", customType: ENTRY_TYPE, data: encodeRun(running) }];
+	await rebuildForeground(store, entries);
 	const notice = interruptedNotice(store, entries);
 	assert.match(notice?.text ?? "", /interrupted when pi ended: slow \(session: 00112233445566aa\)\./);
 	const told = { type: "custom_message", customType: INTERRUPTED_MESSAGE, details: notice?.details };
@@ -50,7 +50,7 @@ test("X7: every run that the session has an entry of is named by it, on whicheve
 	const entry = (runId: string) => ({
 		type: "custom",
 		customType: ENTRY_TYPE,
-		data: encodeRecord(recordWith({ runId })),
+		data: encodeRun(keptRun({ runId })),
 	});
 	const many = Array.from({ length: 40 }, (_, index) => entry(`run-${index}`));
 	const background = { type: "custom", customType: "pi-subagents:bg-run", data: { runId: "bg" } };

@@ -247,8 +247,8 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		const { details } = await call({ tasks: [one, one] });
 		const [winner, loser] = details.windows.toSorted((a, b) => (a.status < b.status ? -1 : 1));
 		assert.deepEqual([winner?.status, loser?.status], ["completed", "error"]);
-		const runs = host.store.runsOf("id-6");
-		const completed = runs.find(({ progress }) => progress.kind === "ended" && progress.status === "completed");
+		const runs = host.store.find("id-6");
+		const completed = runs.find(({ progress }) => progress.kind === "ended" && progress.outcome.kind === "completed");
 		assert.equal(loser?.errorMessage, `The session is in use by run ${completed?.runId}`);
 	});
 

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, realpathSync, writeFileSync } from
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { subagentsCommand } from "../../src/commands/subagents.ts";
-import { BILLED_ENTRY, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/background-entries.ts";
+import { BILLED_ENTRY, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
 import { backgroundTool } from "../../src/tools/background-agent.ts";
 import { backgroundStatusTool } from "../../src/tools/background-status.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
@@ -84,7 +84,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		await assert.rejects(begin(host, one, aborted), /The call was aborted before the agent was started/);
 		assert.deepEqual(runsIn(host), []);
 		assert.deepEqual(host.session.entries, []);
-		assert.equal(host.host.registry.counts().total, 0);
+		assert.equal(host.host.store.counts().total, 0);
 	});
 
 	test("a call that is aborted while its supervisor starts leaves no run behind that nobody knows of", async () => {
@@ -309,8 +309,8 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 
 	test("/subagents lists, stops one, lets choose, and says what it cannot do", async () => {
 		const host = yard.session();
-		const { registry, background } = host.host;
-		const command = subagentsCommand(registry, background, async () => {});
+		const { store, background } = host.host;
+		const command = subagentsCommand(store, background, async () => {});
 		const said: string[] = [];
 		const offered: string[][] = [];
 		const ui = {

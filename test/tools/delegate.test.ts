@@ -190,7 +190,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.deepEqual(others, []);
 		const meta = JSON.parse(readFileSync(join(context.cwd, ".pi", "subagents", "runs", runId, "meta.json"), "utf8"));
 		assert.deepEqual([meta.sessionId, meta.label], [call.result.details.sessionIds[0], "a"]);
-		assert.deepEqual(kept.map(({ taskName, progress }) => `${taskName} ${progress.kind}`).toSorted(), [
+		assert.deepEqual(kept.map(({ label, progress }) => `${label} ${progress.kind}`).toSorted(), [
 			"a ended",
 			"a running",
 			"b ended",

@@ -45,9 +45,9 @@ export function createPresetYard(): PresetYard {
 }
 
 export async function stopAll({ host, session }: RecordedHost): Promise<void> {
-	const running = host.registry.runs.filter(({ progress }) => progress.kind === "running");
+	const running = host.store.background.filter(({ progress }) => progress.kind === "running");
 	for (const { runId } of running) await host.background.stop(runId);
-	await session.until(() => host.registry.counts().running === 0);
+	await session.until(() => host.store.counts().running === 0);
 }
 
 export const runsIn = ({ context }: RecordedHost): string[] => {

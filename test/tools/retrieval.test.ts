@@ -7,7 +7,7 @@ import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
 import { promptOf } from "../rig/fake-steps.ts";
 import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
-import { ended, recordWith } from "../rig/records.ts";
+import { ended, failed, keptRun } from "../rig/records.ts";
 
 let yard: Yard;
 before(() => {
@@ -62,7 +62,7 @@ test("A95, A97, A100, W20: the output is all text of the last message of the lat
 
 test("A96: a run without any text says so", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
-	recorded.host.store.put(recordWith({ sessionId: "s", progress: ended({ text: " \n" }) }));
+	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text: " \n" }) }));
 	assert.equal((await ask("output", recorded, "s")).text, "(no text output from sub-agent)");
 });
 
@@ -124,12 +124,12 @@ test("A101, A103: a transcript has the texts as they are, and calls and results 
 test("A102: several runs have headers and are separated, and an error is told once", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { store } = recorded.host;
-	store.put(recordWith({ runId: "a", sessionId: "s", progress: ended({ text: "one", messages: [said("one")] }) }));
+	store.put(keptRun({ runId: "a", sessionId: "s", progress: ended({ text: "one", messages: [said("one")] }) }));
 	store.put(
-		recordWith({
+		keptRun({
 			runId: "b",
 			sessionId: "s",
-			progress: ended({ status: "error", errorMessage: "it broke", text: "two", messages: [said("two")] }),
+			progress: ended({ outcome: failed("it broke"), text: "two", messages: [said("two")] }),
 		}),
 	);
 	const { text } = await ask("session", recorded, "s");
@@ -142,7 +142,7 @@ test("W19: what was said is read from the run directory, and from the session's 
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
 	const id = result.details.sessionIds[0] ?? "";
 	assert.equal((await ask("output", recorded, id)).text, long);
-	const [run] = recorded.host.store.runsOf(id);
+	const [run] = recorded.host.store.find(id);
 	rmSync(run?.directory ?? "", { recursive: true });
 	assert.equal((await ask("output", recorded, id)).text.startsWith("long long"), true);
 });
@@ -150,7 +150,7 @@ test("W19: what was said is read from the run directory, and from the session's 
 test("A101, A43: an answer too long for the session's entry is told as far as that goes, in transcripts too", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const text = `${"x".repeat(16_000)}\n[9 more characters were not kept in the session]`;
-	recorded.host.store.put(recordWith({ sessionId: "s", progress: ended({ text, messages: [] }) }));
+	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text, messages: [] }) }));
 	assert.equal((await ask("session", recorded, "s")).text, text);
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "say it", resume: "s" }] });
 	assert.match(JSON.stringify(result.content), /✓ t: completed/);
@@ -183,7 +183,7 @@ test("A87: every task is kept once when it ends, for whatever reason it ends", a
 			{ name: "broken", prompt: promptOf({ exit: 3 }) },
 		],
 	});
-	const ends = recorded.kept.filter(({ progress }) => progress.kind === "ended").map(({ taskName }) => taskName);
+	const ends = recorded.kept.filter(({ progress }) => progress.kind === "ended").map(({ label }) => label);
 	assert.deepEqual(ends.sort(), ["broken", "fine", "lost", "unknown"]);
 });
 
@@ -230,6 +230,6 @@ test("X8: a call that was refused hides nothing that its session said before", a
 	const session = await ask("session", recorded, id);
 	assert.match(session.text, /=== Run 2\/2 \(error\) ===/);
 	assert.deepEqual([session.details.status, session.details.taskName], ["error", "again"], "A103: the latest run");
-	const [run] = recorded.host.store.runsOf(id);
+	const [run] = recorded.host.store.find(id);
 	assert.equal((await ask("output", recorded, run?.runId ?? "")).text, "ok: hello", "a run's own id does as well");
 });
