@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { projectDirectories } from "./definitions/ancestors.ts";
+import { splitList } from "./definitions/fields.ts";
 import { type TrustContext, trustOf } from "./definitions/trust.ts";
 import { limitIn } from "./domain/budget.ts";
 
@@ -23,6 +24,8 @@ export interface Settings {
 	readonly maxTokens: number | undefined;
 	readonly maxCost: number | undefined;
 	readonly maxTurns: number | undefined;
+	/** Models to go on with when a provider fails, where nobody named a model. */
+	readonly fallbackModels: readonly string[];
 	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
 	readonly isolation: "none" | "pid-namespace";
@@ -135,6 +138,18 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	maxTokens: limit("maxTokens", "whole"),
 	maxCost: limit("maxCost", "any"),
 	maxTurns: limit("maxTurns", "whole"),
+	fallbackModels: {
+		key: "fallbackModels",
+		fallback: [],
+		parse: (value) => {
+			const names = typeof value === "string" ? splitList(value) : value;
+			return Array.isArray(names) && names.every((each) => typeof each === "string" && each.trim() !== "")
+				? names
+				: undefined;
+		},
+		mustBe: "names of models: a list, or a text with commas",
+		setBy: PERSON,
+	},
 	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
 	isolation: {

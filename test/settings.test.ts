@@ -29,6 +29,7 @@ const DEFAULTS = {
 	maxTokens: undefined,
 	maxCost: undefined,
 	maxTurns: undefined,
+	fallbackModels: [],
 	refusal: undefined,
 };
 

@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
+import { fallBack } from "./fallback.ts";
 import { requireFinalization } from "./finalization.ts";
 import { keepHttpParserSimple } from "./http-parser.ts";
 import {
@@ -34,21 +35,29 @@ export default function child(pi: ExtensionAPI): void {
 	process.once("beforeExit", leave);
 	keepHttpParserSimple(pi);
 	let redact = createRedactor([]);
+	const keys: string[] = [];
 	let prompted = false;
 	const tell = (message: FromChild) => void lifeline.write(`${JSON.stringify(message)}\n`);
 
+	/** Neither the child nor its supervisor ever writes this key. */
+	const keepOut = (key: string | undefined) => {
+		if (key === undefined) return;
+		keys.push(key);
+		redact = createRedactor(keys);
+		tell({ key });
+	};
+
 	pi.on("session_start", async (_event, context) => {
 		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
-		const { apiKey, contract, allowance } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		const { apiKey, contract, allowance, fallback } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
 		const wrapUp = createWrapUp({ allowance, contract }, (wrapUp) => tell({ wrapUp }));
 		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts, wrapUp, talk);
 		wrapUp.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
-		const key = apiKey?.key ?? (await keyInUse(context));
-		if (key === undefined) return;
-		redact = createRedactor([key]);
-		tell({ key });
+		keepOut(apiKey?.key ?? (await keyInUse(context)));
+		const onModel = async (current: ExtensionContext) => keepOut(await keyInUse(current));
+		fallBack(pi, fallback, (failed) => tell({ failed }), onModel);
 	});
 
 	enforceTools(

@@ -123,8 +123,10 @@ function readOutput(
 	const secrets = packet.apiKey ? [packet.apiKey.key] : [];
 	let clean = createLineRedactor(secrets);
 	readLifeline(lifeline, (message) => {
-		if ("key" in message) clean = createLineRedactor([...secrets, message.key]);
-		else tellOwn({ type: "wrap-up", ...message.wrapUp }, artifacts, listener);
+		if ("key" in message) {
+			secrets.push(message.key);
+			clean = createLineRedactor(secrets);
+		} else tellOwn(eventOf(message), artifacts, listener);
 	});
 	const stray = createStray(artifacts, listener);
 	const tail = createTail();
@@ -240,6 +242,9 @@ function createTail() {
 	};
 }
 
+const eventOf = (message: Exclude<FromChild, { key: string }>): RunEvent =>
+	"wrapUp" in message ? { type: "wrap-up", ...message.wrapUp } : { type: "model-failed", ...message.failed };
+
 function tellOwn(event: RunEvent, artifacts: Artifacts, listener: Listener): void {
 	artifacts.own(event);
 	listener.onEvent(event);
@@ -251,9 +256,13 @@ function readLifeline(lifeline: Readable, onMessage: (message: FromChild) => voi
 	const lines = createLineSplitter((line) => {
 		try {
 			const message = JSON.parse(line.toString("utf8")) as FromChild;
-			if ("key" in message ? typeof message.key === "string" : typeof message.wrapUp.reason === "object") {
-				onMessage(message);
-			}
+			const isKnown =
+				"key" in message
+					? typeof message.key === "string"
+					: "wrapUp" in message
+						? typeof message.wrapUp.reason === "object"
+						: typeof message.failed.message === "string";
+			if (isKnown) onMessage(message);
 		} catch {
 			// nothing that a child of ours says
 		}

@@ -3,7 +3,8 @@ import { tmpdir, userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Allowance } from "../domain/budget.ts";
 import type { StopCause } from "../domain/event.ts";
-import type { Packet } from "../domain/spec.ts";
+import type { FailedModel } from "../domain/provider-failure.ts";
+import type { ModelRef, Packet } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { Receipt, Sender, Steer } from "../domain/steer.ts";
 import type { WrapUp } from "../domain/wrap-up.ts";
@@ -36,6 +37,8 @@ export interface WarmUp {
 /** The packet as the supervisor hands it to the child. */
 export interface ChildPacket extends Packet {
 	readonly allowance: Allowance;
+	/** Models to go on with when the provider fails, in order. */
+	readonly fallback: readonly ModelRef[];
 }
 
 /** What a child may be told on fd 3 at any time after its packet; it passes over what it does not know. */
@@ -46,7 +49,7 @@ export interface ToChild {
 /** What a child tells its supervisor on fd 3. */
 export type FromChild =
 	/** A key that it uses, so that the supervisor can keep it out of all it writes. */
-	{ readonly key: string } | { readonly wrapUp: WrapUp };
+	{ readonly key: string } | { readonly wrapUp: WrapUp } | { readonly failed: FailedModel };
 
 /** Lines of JSON from the parent to the supervisor. */
 export type ToSupervisor =

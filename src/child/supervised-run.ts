@@ -1,4 +1,4 @@
-import { createMeter, NO_AMOUNTS } from "../domain/budget.ts";
+import { createMeter, type Meter, NO_AMOUNTS } from "../domain/budget.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
 import { messageOf, type Result } from "../domain/result.ts";
@@ -83,7 +83,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		const waiting = await held.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
 		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
-		const exit = await child.run(spawn, { ...packet, allowance: meter.allowance() }, startedAt, waiting);
+		const exit = await child.run(spawn, packetFor(packet, spec, meter), startedAt, waiting);
 		if (spec.contract.kind !== "finalize" || (!child.wasEnded() && hasCrashed(exit))) return exit;
 		await child.drained();
 		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
@@ -126,6 +126,12 @@ async function withSession<T>(
 /** A child that had to be stopped after its answer did not fail. */
 const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
 	outcome.kind === "completed" ? { kind: "code", code: 0 } : exit;
+
+const packetFor = (packet: Packet, { fallback }: RunSpec, meter: Meter): ChildPacket => ({
+	...packet,
+	allowance: meter.allowance(),
+	fallback,
+});
 
 const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;
 

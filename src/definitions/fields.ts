@@ -9,6 +9,7 @@ export const FIELDS = [
 	"provider",
 	"model",
 	"thinkingLevel",
+	"fallbackModels",
 	"tools",
 	"noTools",
 	"excludeTools",

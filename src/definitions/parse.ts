@@ -73,6 +73,7 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 			name: reader.text("model"),
 			thinking: reader.thinkingLevel("thinkingLevel"),
 		},
+		fallbackModels: reader.list("fallbackModels") ?? [],
 		body: frontmatter.body,
 		addition: reader.verbatim("appendSystemPrompt") ?? "",
 		extensions: { discover: !reader.flag("noExtensions"), paths: reader.list("extensions") ?? [] },

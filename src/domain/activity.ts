@@ -65,6 +65,7 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 		case "wrap-up":
 		case "steer-queued":
 		case "steer-received":
+		case "model-failed":
 		case "stray":
 		case "ended":
 			return before;

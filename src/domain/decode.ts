@@ -55,7 +55,7 @@ const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
 const OWN_EVENTS = new Set<unknown>([
 	...["started", "delta", "thinking", "calling", "stray", "wrap-up", "stopping", "clock"],
-	"steer-queued",
+	...["steer-queued", "model-failed"],
 ]);
 
 export function isDelta(line: Line): boolean {

@@ -13,6 +13,8 @@ export interface AgentDefinition {
 	readonly description: string;
 	readonly origin: Origin;
 	readonly model: ModelChoice;
+	/** As written, in order: what a run may go on with when its provider fails. */
+	readonly fallbackModels: readonly string[];
 	/** The text below the frontmatter; empty where there is none. */
 	readonly body: string;
 	/** What goes after the system prompt, whichever that is. */

@@ -1,5 +1,6 @@
 import type { Message, Usage } from "@earendil-works/pi-ai";
 import type { UsedUp } from "./budget.ts";
+import type { FailedModel } from "./provider-failure.ts";
 import type { RunResult } from "./state.ts";
 import type { Sender, Steer } from "./steer.ts";
 import type { WrapUp } from "./wrap-up.ts";
@@ -47,6 +48,8 @@ export type RunEvent =
 	| { readonly type: "spent"; readonly usage: Usage }
 	/** Output that is not an event. */
 	| { readonly type: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
+	/** Its provider failed, and it goes on with another model. */
+	| ({ readonly type: "model-failed" } & FailedModel)
 	/** The run has to finish with what it has. */
 	| ({ readonly type: "wrap-up" } & WrapUp)
 	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }

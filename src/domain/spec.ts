@@ -14,6 +14,8 @@ export interface RunSpec {
 	readonly agent: AgentRef | undefined;
 	readonly cwd: string;
 	readonly model: ModelRef | undefined;
+	/** What it may go on with when the provider fails, in order. */
+	readonly fallback: readonly ModelRef[];
 	readonly invocation: Invocation;
 	/** Where the run's control socket is, wherever later readers have their own. */
 	readonly socket: string;

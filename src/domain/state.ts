@@ -3,6 +3,7 @@ import { type Activity, activityAfter } from "./activity.ts";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
 import { cut, cutFront, lastAssistant, lastTextIn, textOf } from "./messages.ts";
+import { describeFailedModels, type FailedModel } from "./provider-failure.ts";
 import { unreachable } from "./result.ts";
 import type { Contract } from "./spec.ts";
 import { delivered, type SentSteer, undelivered, withSteer } from "./steer.ts";
@@ -49,6 +50,8 @@ export interface RunResult {
 	readonly finalized: Finalized | undefined;
 	/** Why it had to finish with what it had; also where it then failed. */
 	readonly cutShort: WrapUpReason | undefined;
+	/** Models that it went on without, in order. */
+	readonly failedModels: readonly FailedModel[];
 	/** Processes that the child had left running: ended, or with `leftovers: "keep"` only listed. */
 	readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
 	/** Files that could not be written. The run itself does not suffer from it. */
@@ -84,6 +87,7 @@ export interface RunState {
 	readonly stopCause: StopCause | undefined;
 	readonly finalized: Finalized | undefined;
 	readonly wrapUp: WrapUp | undefined;
+	readonly failedModels: readonly FailedModel[];
 }
 
 /** Keeps a run bounded in memory and `reduce` linear. */
@@ -108,6 +112,7 @@ export const initialState: RunState = {
 	stopCause: undefined,
 	finalized: undefined,
 	wrapUp: undefined,
+	failedModels: [],
 };
 
 /** Half of it goes at a time: a text that is cut at every piece is copied at every piece. */
@@ -142,6 +147,10 @@ function fold(state: RunState, event: RunEvent): RunState {
 			return { ...state, usage: addUsage(state.usage, event.usage) };
 		case "stray":
 			return withEntry(state, { kind: "stray", stream: event.stream, text: cut(event.text, MAX_STRAY_CHARS) });
+		case "model-failed": {
+			const { type: _type, ...failed } = event;
+			return { ...state, failedModels: [...state.failedModels, failed] };
+		}
 		case "wrap-up":
 			return { ...state, wrapUp: { reason: state.wrapUp?.reason ?? event.reason, stage: event.stage } };
 		case "stopping":
@@ -252,12 +261,18 @@ export function conclude(state: RunState, exit: Exit, contract: Contract, stderr
 		: ofLastMessage(state, last, contract);
 }
 
+/** The words of the provider; of each provider where it went on with other models. */
+function errorOf(
+	{ failedModels }: RunState,
+	{ errorMessage, stopReason, provider, model: id }: AssistantMessage,
+): string {
+	const message = errorMessage ?? `The model's answer ended with "${stopReason}"`;
+	return failedModels.length === 0 ? message : describeFailedModels([...failedModels, { provider, id, message }]);
+}
+
 function ofLastMessage(state: RunState, last: AssistantMessage, contract: Contract): Outcome {
 	if (last.stopReason !== "stop" && last.stopReason !== "length" && last.stopReason !== "toolUse") {
-		return failed({
-			kind: "model",
-			message: last.errorMessage ?? `The model's answer ended with "${last.stopReason}"`,
-		});
+		return failed({ kind: "model", message: errorOf(state, last) });
 	}
 	if (contract.kind === "finalize") return failed({ kind: "unfinalized", attempts: contract.attempts });
 	return {
@@ -339,6 +354,7 @@ export function resultOf(
 		messageCount: state.messageCount,
 		finalized: state.finalized,
 		cutShort: state.wrapUp?.reason,
+		failedModels: state.failedModels,
 		leftovers: end.leftovers,
 		artifactErrors: end.artifactErrors,
 	};

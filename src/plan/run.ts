@@ -9,6 +9,7 @@ import { FILES } from "../run-directory/names.ts";
 import { planAgent, type Surroundings } from "./agent.ts";
 import { type ChildOptions, planArguments } from "./arguments.ts";
 import { planCwd } from "./cwd.ts";
+import { planFallback } from "./fallback.ts";
 import { type FileRequest, readFiles } from "./files.ts";
 import type { Parent, PlannedRun } from "./parent.ts";
 
@@ -62,12 +63,18 @@ export async function planRun(
 	);
 	if (!plan.ok) return plan;
 	const { agent, model, args, apiKey, tools } = plan.value;
+	const fallback = planFallback(
+		{ definition: found?.value, asked: request.model, model, apiKey, setting: settings.fallbackModels },
+		surroundings.models,
+	);
+	if (!fallback.ok) return fallback;
 	const timeoutSeconds = request.timeoutSeconds ?? plan.value.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0;
 	const blocks = await readFiles(request.files, cwd.value);
 	const trust = elsewhere ? undefined : parent.trust;
 	return ok({
 		spec: {
 			...{ runId, sessionId, family, label, task, agent, model },
+			fallback: fallback.value,
 			cwd: cwd.value,
 			invocation: planArguments({ pi: parent.pi, childExtension, session: request.session, trust, agentArgs: args }),
 			socket: parent.socketOf(runId),

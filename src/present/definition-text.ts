@@ -77,6 +77,7 @@ function settingsWords(definition: AgentDefinition): string[] {
 		contextFiles === "none" ? "no context files" : undefined,
 		extraArgs.length > 0 ? `arguments: ${extraArgs.join(" ")}` : undefined,
 		timeoutSeconds === undefined ? undefined : `timeout: ${timeoutSeconds}s`,
+		definition.fallbackModels.length > 0 ? `then ${definition.fallbackModels.join(", ")}` : undefined,
 		budgetWords(budget),
 		apiKey === undefined ? undefined : "own API key",
 	].filter((words) => words !== undefined);

@@ -37,6 +37,7 @@ describe("a definition's file", () => {
 			apiKey: undefined,
 			extraArgs: [],
 			timeoutSeconds: undefined,
+			fallbackModels: [],
 			budget: { tokens: 0, cost: 0, turns: 0 },
 		});
 	});
@@ -58,6 +59,7 @@ describe("a definition's file", () => {
 				"apiKey: sk-test-abc123",
 				"extraArgs: --verbose",
 				"timeout: 90",
+				"fallbackModels: mock/m2, m3:low",
 				"maxTokens: 2500",
 				"maxCost: '0.5'",
 				"maxTurns: 3",
@@ -77,6 +79,7 @@ describe("a definition's file", () => {
 			apiKey: "sk-test-abc123",
 			extraArgs: ["--verbose"],
 			timeoutSeconds: 90,
+			fallbackModels: ["mock/m2", "m3:low"],
 			budget: { tokens: 2_500, cost: 0.5, turns: 3 },
 		});
 	});

@@ -73,6 +73,7 @@ const drafts = fc.record({
 	apiKey: some(oneLine),
 	extraArgs: some(list),
 	timeout: some(fc.integer({ min: 1, max: 86_400 })),
+	fallbackModels: some(list),
 	maxTokens: some(fc.integer({ min: 1 })),
 	maxCost: some(fc.double({ min: 0.000_001, max: 1_000_000, noNaN: true })),
 	maxTurns: some(fc.integer({ min: 1 })),
@@ -99,6 +100,7 @@ const expectedOf = (draft: Draft, body: string) => ({
 	apiKey: draft.apiKey,
 	extraArgs: draft.extraArgs ?? [],
 	timeoutSeconds: draft.timeout,
+	fallbackModels: draft.fallbackModels ?? [],
 	budget: { tokens: draft.maxTokens ?? 0, cost: draft.maxCost ?? 0, turns: draft.maxTurns ?? 0 },
 });
 

@@ -81,6 +81,7 @@ export function specFor(cwd: string): RunSpec {
 		model: undefined,
 		invocation: { command: process.execPath, args: [FAKE_PI, "--mode", "json", "-p"] },
 		limits: { timeoutMs: 60_000, idleGraceMs: 0, repeatedCalls: 5 },
+		fallback: [],
 		budget: NO_AMOUNTS,
 		contract: { kind: "last-text" },
 		sharedSession: undefined,
