@@ -51,7 +51,7 @@ export function createCorrections(contract: Contract, isUsedUp: () => boolean): 
 			const left = isUsedUp() ? Math.min(1 - late, contract.attempts - count()) : contract.attempts - count();
 			if (left <= 0 || outcome.kind !== "failed" || outcome.failure.kind !== "unfinalized") return undefined;
 			processes = count() + 1;
-			return { ...packet, prompt: REMINDER, contract: { kind: "finalize", attempts: left - 1 } };
+			return { ...packet, prompt: REMINDER, contract: { ...contract, attempts: left - 1 } };
 		},
 	};
 }

@@ -52,7 +52,7 @@ export default function child(pi: ExtensionAPI): void {
 		const { apiKey, contract, allowance, fallback } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
 		const wrapUp = createWrapUp({ allowance, contract }, (wrapUp) => tell({ wrapUp }));
-		if (contract.kind === "finalize") requireFinalization(pi, contract.attempts, wrapUp, talk);
+		if (contract.kind === "finalize") requireFinalization(pi, contract, wrapUp, talk);
 		wrapUp.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
 		keepOut(apiKey?.key ?? (await keyInUse(context)));

@@ -1,19 +1,27 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
+import type { Contract } from "../domain/spec.ts";
 import { REMINDER } from "./corrections.ts";
 import type { Talk } from "./talk.ts";
 import type { WrapUpControl } from "./wrap-up.ts";
 
 /** As JSON Schema: the child loads nothing that it does not need. */
-const PARAMETERS = {
+const ANSWER = {
+	result: { type: "string", description: "Your whole answer; with ERROR, what you found nevertheless" },
+	error: { type: "string", description: "With ERROR: what went wrong" },
+};
+const QUESTION = {
+	question: { type: "string", description: "With QUESTION: what you must know to go on; the answer is your next task" },
+};
+const schemaOf = (statuses: readonly string[], properties: object) => ({
 	type: "object",
 	required: ["status"],
-	properties: {
-		status: { type: "string", enum: ["SUCCESS", "ERROR"] },
-		result: { type: "string", description: "Your whole answer; with ERROR, what you found nevertheless" },
-		error: { type: "string", description: "With ERROR: what went wrong" },
-	},
+	properties: { status: { type: "string", enum: statuses }, ...properties },
+});
+const PARAMETERS = {
+	"may ask": schemaOf(["SUCCESS", "ERROR", "QUESTION"], { ...ANSWER, ...QUESTION }),
+	"must answer": schemaOf(["SUCCESS", "ERROR"], ANSWER),
 };
 
 const DESCRIPTION =
@@ -29,7 +37,13 @@ const MAX_QUEUE_MS = 2_000;
  * The contract of an agent call: the child ends with one valid finalize call, and is corrected so many times in all, but
  * at most once after its budget is used up.
  */
-export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: WrapUpControl, talk: Talk): void {
+export function requireFinalization(
+	pi: ExtensionAPI,
+	{ attempts, mayAsk }: Extract<Contract, { kind: "finalize" }>,
+	wrapUp: WrapUpControl,
+	talk: Talk,
+): void {
+	const asking = mayAsk === false ? "must answer" : "may ask";
 	/** It has finalized, or has been corrected in vain. */
 	let over = false;
 	let corrections = 0;
@@ -45,11 +59,11 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: 
 		name: FINALIZE_TOOL,
 		label: "Finalize",
 		description: DESCRIPTION,
-		parameters: PARAMETERS as never,
+		parameters: PARAMETERS[asking] as never,
 		...FOR_THE_MODEL,
 		// What is valid is said in one place, and nothing is left for pi to refuse: a refusal of pi's ends no run.
 		prepareArguments(input) {
-			const answer = parseFinalized(input);
+			const answer = parseFinalized(input, asking);
 			return (typeof answer === "string" ? { status: "ERROR", problem: answer } : answer) as never;
 		},
 		async execute(callId, input) {
@@ -69,7 +83,7 @@ export function requireFinalization(pi: ExtensionAPI, attempts: number, wrapUp: 
 		);
 		// What the output limit has cut is refused by pi, however whole it looks.
 		const whole = message.stopReason === "length" ? [] : calls;
-		const valid = whole.find((call) => typeof parseFinalized(call.arguments) === "object");
+		const valid = whole.find((call) => typeof parseFinalized(call.arguments, asking) === "object");
 		const last = valid ?? (mayCorrect() ? undefined : calls[0]);
 		ending = last && { callId: last.id, willing: 0 };
 	});

@@ -29,6 +29,7 @@ export const FIELDS = [
 	"maxTokens",
 	"maxCost",
 	"maxTurns",
+	"mayAsk",
 ] as const;
 export type Field = (typeof FIELDS)[number];
 
@@ -40,7 +41,8 @@ export interface FieldReader {
 	verbatim(field: Field): string | undefined;
 	/** A list, or a string with commas; undefined where the field is missing. */
 	list(field: Field): readonly string[] | undefined;
-	flag(field: Field): boolean;
+	/** False where the field is missing, unless another default is given. */
+	flag(field: Field, fallback?: boolean): boolean;
 	thinkingLevel(field: Field): ThinkingLevel | undefined;
 	number(field: Field, min: number, max: number): number | undefined;
 	/** A limit above 0, `whole` or not; 0 where the field is missing. */
@@ -85,10 +87,10 @@ export function createFieldReader({ fields, lineOf }: Frontmatter): FieldReader 
 			if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value;
 			return complain(field, "must be a list of texts, or texts with commas between them");
 		},
-		flag(field) {
-			const value = fields[field] ?? false;
+		flag(field, fallback = false) {
+			const value = fields[field] ?? fallback;
 			const known = typeof value === "boolean" ? value : WORDS.get(String(value).trim().toLowerCase());
-			return known ?? complain(field, "must be true or false") ?? false;
+			return known ?? complain(field, "must be true or false") ?? fallback;
 		},
 		thinkingLevel(field) {
 			const value = fields[field] === false ? "off" : text(field)?.toLowerCase(); // YAML 1.1 habits: off is false

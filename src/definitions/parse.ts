@@ -86,6 +86,7 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 			cost: reader.limit("maxCost", "any"),
 			turns: reader.limit("maxTurns", "whole"),
 		},
+		mayAsk: reader.flag("mayAsk", true),
 	};
 	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };
 	if (tools.ok && skills.ok) {

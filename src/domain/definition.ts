@@ -29,6 +29,8 @@ export interface AgentDefinition {
 	readonly timeoutSeconds: number | undefined;
 	/** 0 = no limit of its own. */
 	readonly budget: Amounts;
+	/** Whether it may end with a question instead of an answer. */
+	readonly mayAsk: boolean;
 }
 
 export interface Origin {

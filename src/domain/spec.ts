@@ -73,7 +73,15 @@ export interface Limits {
 }
 
 /** What counts as an answer. */
-export type Contract = { readonly kind: "last-text" } | { readonly kind: "finalize"; readonly attempts: number };
+export type Contract =
+	| { readonly kind: "last-text" }
+	| {
+			readonly kind: "finalize";
+			/** How often it may be corrected. */
+			readonly attempts: number;
+			/** Missing: it may also hand over a question. */
+			readonly mayAsk?: false;
+	  };
 
 /** What a run must be told but what is never written down: over the control socket, then over the child's fd 3. */
 export interface Packet {

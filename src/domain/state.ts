@@ -307,6 +307,7 @@ const left = (exit: Exit, last: AssistantMessage | undefined) =>
 
 function answered(finalized: Finalized): Outcome {
 	if (finalized.status === "SUCCESS") return { kind: "completed", text: finalized.result, end: "natural" };
+	if (finalized.status === "QUESTION") return { kind: "completed", text: finalized.question, end: "natural" };
 	const text = [finalized.error, ...(finalized.result === undefined ? [] : [finalized.result])].join("\n\n");
 	return { kind: "completed", text, end: "natural" };
 }

@@ -1,7 +1,7 @@
 import { findDefinition } from "../definitions/lookup.ts";
 import { realPath } from "../definitions/real-path.ts";
 import { type Amounts, NO_AMOUNTS, smallest } from "../domain/budget.ts";
-import type { DefinitionKind } from "../domain/definition.ts";
+import type { AgentDefinition, DefinitionKind } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Contract, RunFile, RunSpec } from "../domain/spec.ts";
@@ -42,9 +42,10 @@ export async function planRun(
 	surroundings: Surroundings,
 	childExtension: string,
 ): Promise<Result<PlannedRun>> {
-	const { word, definition: name, runId, sessionId, family, label, task, contract } = request;
+	const { word, definition: name, runId, sessionId, family, label, task } = request;
 	const found = name === undefined ? undefined : findDefinition(surroundings.catalog, word, name);
 	if (found && !found.ok) return err(found.error.message);
+	const contract = contractFor(request.contract, found?.value);
 	if (parent.settings.refusal !== undefined) return err(parent.settings.refusal);
 	const cwd = planCwd(request.cwd, parent.cwd);
 	if (!cwd.ok) return cwd;
@@ -94,6 +95,9 @@ export async function planRun(
 		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
 	});
 }
+
+const contractFor = (contract: Contract, definition: AgentDefinition | undefined): Contract =>
+	contract.kind === "finalize" && definition?.mayAsk === false ? { ...contract, mayAsk: false } : contract;
 
 const budgetOf = ({ maxTokens, maxCost, maxTurns }: Parent["settings"]): Amounts => ({
 	tokens: maxTokens ?? 0,

@@ -68,7 +68,7 @@ export function modelWords({ provider, name, thinking }: ModelChoice): string | 
 }
 
 function settingsWords(definition: AgentDefinition): string[] {
-	const { tools, skills, extensions, contextFiles, apiKey, extraArgs, timeoutSeconds, budget } = definition;
+	const { tools, skills, extensions, contextFiles, apiKey, extraArgs, timeoutSeconds, budget, mayAsk } = definition;
 	return [
 		toolsWords(tools),
 		...skillsWords(skills),
@@ -79,6 +79,7 @@ function settingsWords(definition: AgentDefinition): string[] {
 		timeoutSeconds === undefined ? undefined : `timeout: ${timeoutSeconds}s`,
 		definition.fallbackModels.length > 0 ? `then ${definition.fallbackModels.join(", ")}` : undefined,
 		budgetWords(budget),
+		mayAsk ? undefined : "asks no questions",
 		apiKey === undefined ? undefined : "own API key",
 	].filter((words) => words !== undefined);
 }

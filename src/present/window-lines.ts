@@ -79,6 +79,7 @@ function partsOf(entry: Entry, place: PreviewPlace): Part[] {
 function answerLines(args: unknown): WindowLine[] | undefined {
 	const answer = parseFinalized(args);
 	if (typeof answer === "string") return undefined;
+	if (answer.status === "QUESTION") return textLines(`QUESTION: ${answer.question}`);
 	return textLines(answer.status === "SUCCESS" ? answer.result : `ERROR: ${answer.error}\n${answer.result ?? ""}`);
 }
 

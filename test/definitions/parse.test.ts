@@ -39,6 +39,7 @@ describe("a definition's file", () => {
 			timeoutSeconds: undefined,
 			fallbackModels: [],
 			budget: { tokens: 0, cost: 0, turns: 0 },
+			mayAsk: true,
 		});
 	});
 
@@ -63,6 +64,7 @@ describe("a definition's file", () => {
 				"maxTokens: 2500",
 				"maxCost: '0.5'",
 				"maxTurns: 3",
+				"mayAsk: no",
 			],
 			"\n  You review.\n\n",
 		);
@@ -81,6 +83,7 @@ describe("a definition's file", () => {
 			timeoutSeconds: 90,
 			fallbackModels: ["mock/m2", "m3:low"],
 			budget: { tokens: 2_500, cost: 0.5, turns: 3 },
+			mayAsk: false,
 		});
 	});
 

@@ -77,6 +77,7 @@ const drafts = fc.record({
 	maxTokens: some(fc.integer({ min: 1 })),
 	maxCost: some(fc.double({ min: 0.000_001, max: 1_000_000, noNaN: true })),
 	maxTurns: some(fc.integer({ min: 1 })),
+	mayAsk: some(fc.boolean()),
 });
 type Draft = typeof drafts extends fc.Arbitrary<infer T> ? T : never;
 
@@ -102,6 +103,7 @@ const expectedOf = (draft: Draft, body: string) => ({
 	timeoutSeconds: draft.timeout,
 	fallbackModels: draft.fallbackModels ?? [],
 	budget: { tokens: draft.maxTokens ?? 0, cost: draft.maxCost ?? 0, turns: draft.maxTurns ?? 0 },
+	mayAsk: draft.mayAsk ?? true,
 });
 
 /** What a file on disk can hold: lone surrogates have no encoding. */

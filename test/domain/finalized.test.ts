@@ -30,6 +30,7 @@ describe("C20: what a finalize call must say", () => {
 		["an error for a result", { status: "SUCCESS", error: "e" }, /^SUCCESS needs a result/],
 		["no error", { status: "ERROR", result: "p" }, /^ERROR needs an error/],
 		["an empty error", { status: "ERROR", error: "" }, /^ERROR needs an error/],
+		["no question", { status: "QUESTION", result: "r" }, /^QUESTION needs a question/],
 		["another status", { status: "DONE", result: "x" }, /^status must be/],
 		["another spelling", { status: "success", result: "x" }, /^status must be/],
 		["no status", { result: "x" }, /^status must be/],

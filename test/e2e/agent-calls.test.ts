@@ -201,3 +201,34 @@ test("X8 X9: after a restart of the parent, what an agent's session says can be 
 		["first", "second", "third"],
 	);
 });
+
+test("an agent ends with a question, and its answer goes on in the same session; mayAsk: false refuses the question", async (t) => {
+	const { define, call, requestsOf } = await createStage(t);
+	define("prompts/asker.md", ["name: asker", "description: d"], "You ask.");
+	define("prompts/silent.md", ["name: silent", "description: d", "mayAsk: false"], "You answer.");
+	const sessionId = "question-1";
+	const question = finalize({ status: "QUESTION", question: "Which of the two?" });
+	const [asked, answered, refused] = await call(
+		[
+			{ agent: "asker", task: "choose", sessionId },
+			{ agent: "asker", task: "the second", sessionId },
+			{ agent: "silent", task: "choose too" },
+		],
+		{ choose: [question], "the second": [success("took the second")], "choose too": [question, success("took one")] },
+	);
+	assert.equal(
+		asked?.text,
+		`**Status:** QUESTION\n**Session ID:** \`${sessionId}\`\n\n---\n\nWhich of the two?\n\nTo answer, make the same call with sessionId "${sessionId}" and your answer as task.`,
+	);
+	assert.equal(asked?.isError, false);
+	assert.deepEqual((asked?.details as { finalized: unknown } | undefined)?.finalized, {
+		status: "QUESTION",
+		question: "Which of the two?",
+	});
+	assert.match(answered?.text ?? "", /took the second$/);
+	assert.match(refused?.text ?? "", /took one$/);
+	assert.equal(requestsOf("choose").length, 1);
+	const silent = requestsOf("choose too");
+	assert.match(silent[1]?.messages.at(-1)?.text ?? "", /nobody answers questions here/);
+	assert.ok(!JSON.stringify(silent[0]?.body.tools).includes("QUESTION"));
+});
