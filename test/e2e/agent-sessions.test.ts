@@ -4,6 +4,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symli
 import { join } from "node:path";
 import { test } from "node:test";
 import { hang, type ModelRequest, text, toolCall } from "../rig/model-server.ts";
+import { PI_IS_1 } from "../rig/pi.ts";
 import { waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createStage, isParent, isReminder, type Plays, type Stage, success, taskOf } from "./agent-stage.ts";
 
@@ -109,7 +110,7 @@ test("C17 C23 C29 X23 W32 F54: one writer at a time, whoever is killed in whatev
 	scout(stage);
 	const on = (task: string) => ({ agent: "scout", task, sessionId: "one" });
 
-	// The parent is killed before the model has said anything, so that pi has written nothing.
+	// The parent is killed before the model has said anything: pi 0.87 has written nothing by then.
 	const first = start([on("first")], { first: [hang()] });
 	const killed = await pidsOf(stage, "first");
 	const [refused] = await call([on("meanwhile")], {});
@@ -149,7 +150,9 @@ test("C17 C23 C29 X23 W32 F54: one writer at a time, whoever is killed in whatev
 		messages.filter(({ role }) => role === "user").map((message) => message.text);
 	const [last] = requestsOf("fifth");
 	assert.ok(last);
-	assert.deepEqual(users(last), ["second", "third", "fourth", "fifth"]);
+	// pi 1.x writes what was asked before the model has said anything.
+	const asked = [...(PI_IS_1 ? ["first"] : []), "second", "third", "fourth", "fifth"];
+	assert.deepEqual(users(last), asked);
 	const call4 = last.messages.findIndex(({ toolCalls }) => toolCalls.some(({ name }) => name === "bash"));
 	assert.equal(last.messages[call4 + 1]?.role, "tool", "the call that was cut off has a result");
 
@@ -158,7 +161,7 @@ test("C17 C23 C29 X23 W32 F54: one writer at a time, whoever is killed in whatev
 	appendFileSync(file, '{"type":"message","id":"dead');
 	const [torn] = await call([on("sixth")], { sixth: [success("whole again")] });
 	assert.match(torn?.text ?? "", /whole again$/);
-	assert.deepEqual(users(requestsOf("sixth")[0] as ModelRequest), ["second", "third", "fourth", "fifth", "sixth"]);
+	assert.deepEqual(users(requestsOf("sixth")[0] as ModelRequest), [...asked, "sixth"]);
 
 	// Parent and supervisor at once.
 	const both = start([on("both")], { both: [hang({ text: "so far" })] });
