@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTrail } from "../src/run/follow.ts";
+import { openTrail } from "../src/run-directory/read.ts";
 import { printTable } from "./figures.ts";
 
 const TOTAL_BYTES = 256 * 1024 * 1024;

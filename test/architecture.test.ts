@@ -8,48 +8,93 @@ const SRC = fileURLToPath(new URL("../src/", import.meta.url));
 
 /** What the files of each folder may import of ours, beside their own folder: a folder, or one file. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-	domain: ["run-directory/names.ts"],
+	domain: [],
 	files: ["domain"],
-	"run-directory": ["domain", "files", "run/alive.ts", "run/follow.ts"],
-	child: ["domain", "files", "run-directory/names.ts"],
+	"run-directory": ["domain", "files", "child/presence.ts", "child/protocol.ts"],
+	child: ["domain", "files", "run-directory"],
 	definitions: ["domain"],
-	plan: ["domain", "definitions", "settings.ts", "agent-directory.ts", "run-directory"],
+	plan: ["domain", "run-directory/names.ts", "run-directory/places.ts", "definitions", "settings.ts"],
 	run: [
 		"domain",
 		"files",
 		"run-directory",
+		"child/presence.ts",
 		"child/protocol.ts",
-		"child/stop-ladder.ts",
-		"child/scripts.ts",
 		"child/run-processes.ts",
-		"child/result-file.ts",
+		"child/scripts.ts",
+		"child/stop-ladder.ts",
 	],
-	records: ["domain", "run-directory"],
+	records: ["domain", "run-directory/names.ts"],
 	present: ["domain", "run-directory/names.ts"],
-	pane: ["domain", "run", "present"],
-	session: ["domain", "files", "run", "run-directory", "records", "present", "settings.ts", "agent-directory.ts"],
+	pane: ["domain", "run-directory", "run", "present"],
+	session: ["domain", "files", "run-directory", "run", "records", "present"],
 	"head-start": [
-		...["domain", "plan", "run", "run-directory", "child/scripts.ts", "records", "settings.ts"],
-		...["agent-directory.ts", "call/host.ts", "tools/delegate-schema.ts", "tools/subagent-schema.ts"],
+		"domain",
+		"run-directory",
+		"child/scripts.ts",
+		"plan",
+		"run",
+		"call/host.ts",
+		"tools/delegate-schema.ts",
+		"tools/subagent-schema.ts",
+		"settings.ts",
 	],
 	call: [
-		...["domain", "definitions", "plan", "run", "run-directory", "child/protocol.ts", "child/scripts.ts", "records"],
-		...["present", "session", "head-start", "settings.ts", "agent-directory.ts"],
+		"domain",
+		"run-directory",
+		"child/protocol.ts",
+		"child/scripts.ts",
+		"definitions",
+		"plan",
+		"run",
+		"records",
+		"present",
+		"session",
+		"head-start",
+		"settings.ts",
+		"agent-directory.ts",
 	],
 	tools: [
-		...["domain", "definitions", "plan", "run", "run-directory", "present", "session", "call"],
-		...["settings.ts", "agent-directory.ts"],
+		"domain",
+		"run-directory",
+		"definitions",
+		"plan",
+		"run",
+		"present",
+		"session",
+		"call",
+		"settings.ts",
+		"agent-directory.ts",
 	],
 	commands: [
-		...["domain", "files", "definitions", "plan", "run", "run-directory", "child/protocol.ts", "child/scripts.ts"],
-		...["records", "present", "session", "settings.ts", "agent-directory.ts"],
+		"domain",
+		"files",
+		"run-directory",
+		"child/protocol.ts",
+		"child/scripts.ts",
+		"definitions",
+		"run",
+		"records",
+		"present",
+		"session",
+		"settings.ts",
 	],
 	"settings.ts": ["domain", "definitions"],
 	"agent-directory.ts": [],
 	"index.ts": [
-		...["domain", "definitions", "plan", "run", "run-directory", "records", "present", "session"],
-		...["head-start", "call", "tools", "commands"],
-		...["settings.ts", "agent-directory.ts", "child/scripts.ts"],
+		"run-directory",
+		"definitions",
+		"plan",
+		"run",
+		"records",
+		"present",
+		"session",
+		"head-start",
+		"call",
+		"tools",
+		"commands",
+		"settings.ts",
+		"agent-directory.ts",
 	],
 };
 
@@ -96,11 +141,11 @@ function isListOfTypes(names: string): boolean {
 
 const placeOf = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : file);
 
-function isAllowed(from: string, to: string): boolean {
-	const place = placeOf(from);
-	if (placeOf(to) === place) return true;
-	return (MAY_IMPORT[place] ?? []).some((allowed) => allowed === to || allowed === placeOf(to));
-}
+const arrows = imports
+	.filter(({ specifier }) => specifier.startsWith("."))
+	.map(({ from, specifier }) => ({ from, to: relative(SRC, resolve(SRC, dirname(from), specifier)) }))
+	.filter(({ from, to }) => placeOf(from) !== placeOf(to));
+const isArrow = (to: string, allowed: string) => allowed === to || allowed === placeOf(to);
 
 describe("architecture", () => {
 	test("every import of ours was understood", () => {
@@ -113,12 +158,19 @@ describe("architecture", () => {
 	});
 
 	test("imports between the folders go one way", () => {
-		const wrong = imports
-			.filter(({ specifier }) => specifier.startsWith("."))
-			.map(({ from, specifier }) => ({ from, to: relative(SRC, resolve(SRC, dirname(from), specifier)) }))
-			.filter(({ from, to }) => !isAllowed(from, to))
+		const wrong = arrows
+			.filter(({ from, to }) => !(MAY_IMPORT[placeOf(from)] ?? []).some((allowed) => isArrow(to, allowed)))
 			.map(({ from, to }) => `${from} → ${to}`);
 		assert.deepEqual(wrong, []);
+	});
+
+	test("only imports that exist are allowed", () => {
+		const unused = Object.entries(MAY_IMPORT).flatMap(([place, allowed]) =>
+			allowed
+				.filter((each) => !arrows.some(({ from, to }) => placeOf(from) === place && isArrow(to, each)))
+				.map((each) => `${place} → ${each}`),
+		);
+		assert.deepEqual(unused, []);
 	});
 
 	test("every folder has its place in the order", () => {

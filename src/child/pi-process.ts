@@ -8,7 +8,7 @@ import { cut, cutFront, describeMessage } from "../domain/messages.ts";
 import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
-import type { Artifacts } from "./artifacts.ts";
+import type { Artifacts } from "../run-directory/artifacts.ts";
 import type { Isolation } from "./isolation.ts";
 import {
 	CHILD_MARKERS,

@@ -8,11 +8,11 @@ import {
 	unlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { isForeign } from "../files/private.ts";
+import { presenceAt } from "./presence.ts";
 import { createLookout } from "./run-processes.ts";
 
 export interface SessionLock {
@@ -109,7 +109,7 @@ async function settle(path: string, runId: string, stop: AbortSignal): Promise<s
 	while (true) {
 		const claim = readClaim(path);
 		if (!claim) break;
-		const answered = await answers(claim.socket);
+		const answered = (await presenceAt(claim.socket)) !== "absent";
 		if (answered && (claim.stage === "holding" || claim.runId < runId)) return claim.runId;
 		// Without a supervisor it is over, once its pi, which may still write, has noticed.
 		if (!answered && (await createLookout(claim.runId)()).length === 0) break;
@@ -139,20 +139,6 @@ function readClaim(path: string): Claim | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-/** Only a socket that is gone, or that nobody listens on, says that nobody is there. */
-function answers(socket: string): Promise<boolean> {
-	return new Promise((resolve) => {
-		const connection = connect(socket);
-		connection.once("connect", () => {
-			connection.destroy();
-			resolve(true);
-		});
-		connection.once("error", ({ code }: NodeJS.ErrnoException) =>
-			resolve(code !== "ENOENT" && code !== "ECONNREFUSED" && code !== "ENOTSOCK"),
-		);
-	});
 }
 
 function remove(path: string): void {

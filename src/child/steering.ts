@@ -1,7 +1,7 @@
 import type { RunEvent } from "../domain/event.ts";
 import type { RunState } from "../domain/state.ts";
 import { type Receipt, type Sender, type Steer, steerText } from "../domain/steer.ts";
-import type { Artifacts } from "./artifacts.ts";
+import type { Artifacts } from "../run-directory/artifacts.ts";
 import type { ToChild } from "./protocol.ts";
 
 export type OnReceipt = (id: string, receipt: Receipt) => void;

@@ -12,7 +12,7 @@ import {
 	reduce,
 	resultOf,
 } from "../domain/state.ts";
-import type { Artifacts } from "./artifacts.ts";
+import type { Artifacts } from "../run-directory/artifacts.ts";
 import { createCorrections } from "./corrections.ts";
 import { type HeldPi, holdPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";

@@ -2,7 +2,7 @@ import { messageOf } from "../domain/result.ts";
 import type { RunResult } from "../domain/state.ts";
 import { createPaneText, paneEnd, paneTitle } from "../present/pane-text.ts";
 import { connectControl } from "../run/control-client.ts";
-import { follow, readSpec } from "../run/follow.ts";
+import { follow, readSpec } from "../run-directory/read.ts";
 
 /** Keys that close the view: q, Ctrl-C, Ctrl-D. They are nothing to the run. */
 const LEAVE = ["q", "\u0003", "\u0004"];

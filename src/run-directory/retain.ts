@@ -1,9 +1,10 @@
 import { lstat, readdir, rm, rmdir, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { isAlive } from "../run/alive.ts";
-import { readResult, readSpec } from "../run/follow.ts";
+import { presenceOf } from "../child/presence.ts";
 import { isRunId, startOfRun } from "./names.ts";
 import { homeRuns, homeRunsOf, projectName, projectRunsOf, type RunPlaces } from "./places.ts";
+import { readSpec } from "./read.ts";
+import { readResult } from "./result.ts";
 
 export interface RetentionRules {
 	readonly maxAgeMs: number;
@@ -71,7 +72,8 @@ async function removeFinished(runs: string, name: string, now: number): Promise<
 	}
 }
 
+/** Only a supervisor that is surely gone does not run any more. A run that never had a meta.json never had a task. */
 async function isRunning(path: string): Promise<boolean> {
 	const socket = (await readSpec(path))?.socket;
-	return typeof socket === "string" && (await isAlive(basename(path), socket));
+	return typeof socket === "string" && (await presenceOf(basename(path), socket)) !== "absent";
 }

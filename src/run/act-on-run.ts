@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { isSocketOf } from "../child/protocol.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { MAX_STEER_CHARS, type Receipt, type Sender, type Steer } from "../domain/steer.ts";
-import { type Answer, type ControlClient, connectControl, provesAbsence } from "./control-client.ts";
-import { readResult, readRun } from "./follow.ts";
+import { readRun } from "../run-directory/read.ts";
+import { readResult } from "../run-directory/result.ts";
+import { type Answer, type ControlClient, connectControl } from "./control-client.ts";
 import { killSupervisor, type StartedRun } from "./watch.ts";
 
 /** Who sends a message, and by what its supervisor believes that. */
@@ -75,7 +76,8 @@ async function connect(run: StartedRun): Promise<Result<ControlClient>> {
 		return err(`Run ${run.runId} is not followed: its socket is not private to you`);
 	const control = await connectControl(run.socket);
 	if (control.ok) return control;
-	return err(provesAbsence(control.error) ? hasEnded(run) : `Run ${run.runId} does not answer: ${control.error}`);
+	const { presence, message } = control.error;
+	return err(presence === "absent" ? hasEnded(run) : `Run ${run.runId} does not answer: ${message}`);
 }
 
 const hasEnded = ({ runId }: StartedRun) => `Run ${runId} has ended`;

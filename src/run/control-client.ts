@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { presenceAfter } from "../child/presence.ts";
 import type { FromSupervisor, ToSupervisor } from "../child/protocol.ts";
 import { createLineSplitter } from "../domain/lines.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
@@ -21,21 +22,21 @@ export interface ControlClient {
 export type Progress = Extract<FromSupervisor, { type: "grown" | "ended" }>;
 export type Answer = Exclude<FromSupervisor, Progress>;
 
-export async function connectControl(path: string): Promise<Result<ControlClient>> {
+/** Why a supervisor could not be reached: there is none, or that could not be told. */
+export interface Unreachable {
+	readonly presence: "absent" | "unknown";
+	readonly message: string;
+}
+
+export async function connectControl(path: string): Promise<Result<ControlClient, Unreachable>> {
 	const socket = connect(path);
 	try {
 		await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
 	} catch (error) {
-		return err(messageOf(error));
+		return err({ presence: presenceAfter(error as NodeJS.ErrnoException), message: messageOf(error) });
 	}
 	return ok(createClient(socket));
 }
-
-/**
- * Whether a failed connection proves that nobody is there. Anything else (too many open files, too many who wait) says
- * nothing about the run.
- */
-export const provesAbsence = (error: string): boolean => /^connect (ENOENT|ECONNREFUSED|ENOTDIR)\b/.test(error);
 
 function createClient(socket: Socket): ControlClient {
 	let grown = false;

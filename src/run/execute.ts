@@ -3,8 +3,8 @@ import type { StopCause } from "../domain/event.ts";
 import { err, type Result } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import { leaveResult } from "../run-directory/result.ts";
 import type { ControlClient } from "./control-client.ts";
-import { leaveResult } from "./fallback-result.ts";
 import { type Launched, type Launcher, launchProcess } from "./launch-process.ts";
 import { watch } from "./watch.ts";
 

@@ -40,7 +40,7 @@ export const launchProcess: Launcher = async (directory, spec) => {
 	const control = ready.ok ? await connectControl(spec.socket) : ready;
 	if (!control.ok) {
 		supervisor.kill("SIGKILL");
-		return control;
+		return err(typeof control.error === "string" ? control.error : control.error.message);
 	}
 	return ok({
 		control: control.value,

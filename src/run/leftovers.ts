@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isSocketOf, socketPathOf } from "../child/protocol.ts";
+import { presenceOf } from "../child/presence.ts";
+import { socketPathOf } from "../child/protocol.ts";
 import { allRunProcesses, type RunProcess } from "../child/run-processes.ts";
 import { stopOrphans } from "../child/stop-ladder.ts";
-import { connectControl, provesAbsence } from "./control-client.ts";
 
 /** Processes of a run that nobody watches over any more. */
 export interface Leftover {
@@ -44,18 +44,10 @@ async function unwatched(): Promise<Leftover[]> {
 	}
 	const checked = await Promise.all(
 		[...runs].map(async ([runId, { processes, sockets }]) => {
-			const absent = await Promise.all([...sockets].map((socket) => isAbsent(runId, socket)));
-			return absent.every(Boolean) ? [{ runId, processes }] : [];
+			const answers = await Promise.all([...sockets].map((socket) => presenceOf(runId, socket)));
+			// A doubt kills nothing.
+			return answers.every((presence) => presence === "absent") ? [{ runId, processes }] : [];
 		}),
 	);
 	return checked.flat();
-}
-
-/** Only what proves that there is no supervisor counts: a doubt kills nothing. */
-async function isAbsent(runId: string, socket: string): Promise<boolean> {
-	if (!isSocketOf(runId, socket)) return false;
-	const control = await connectControl(socket);
-	if (!control.ok) return provesAbsence(control.error);
-	control.value.close();
-	return false;
 }

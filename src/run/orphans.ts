@@ -1,5 +1,6 @@
-import { readResult, readSpec } from "./follow.ts";
-import { findRun, isOurs } from "./watch.ts";
+import { readSpec } from "../run-directory/read.ts";
+import { readResult } from "../run-directory/result.ts";
+import { endUnwatched, findRun, isOurs } from "./watch.ts";
 
 /**
  * Ends what a run has left behind when all who watched over it died together. One whose supervisor answers, or has seen
@@ -12,4 +13,5 @@ export async function endOrphans(runId: string, directory: string): Promise<void
 	if ((await readResult(directory)) !== undefined) return;
 	const found = await findRun(run);
 	if (found.kind === "alive") found.control.close();
+	if (found.kind === "unwatched") await endUnwatched(run, found.state);
 }

@@ -6,9 +6,9 @@ import { type Failure, initialState, type RunResult, type RunState, reduce, resu
 import { isTrusted } from "../files/private.ts";
 import { FILES } from "../run-directory/names.ts";
 import { isRunPath } from "../run-directory/places.ts";
-import { type ControlClient, connectControl, provesAbsence } from "./control-client.ts";
-import { leaveResult } from "./fallback-result.ts";
-import { follow, openTrail, readRun } from "./follow.ts";
+import { follow, openTrail, readRun } from "../run-directory/read.ts";
+import { leaveResult } from "../run-directory/result.ts";
+import { type ControlClient, connectControl } from "./control-client.ts";
 
 /** A run that was started, by whomever. */
 export interface StartedRun {
@@ -65,6 +65,8 @@ async function* endFrom(control: Pick<ControlClient, "next">): AsyncGenerator<Ru
 export type Found =
 	| { readonly kind: "alive"; readonly control: ControlClient }
 	| { readonly kind: "over"; readonly result: RunResult }
+	/** It has neither a supervisor nor a result; `state` is how far it came. */
+	| { readonly kind: "unwatched"; readonly state: RunState }
 	/** It can never be told, because others have a hand in this place; `result` is what is known all the same. */
 	| { readonly kind: "closed"; readonly place: "directory" | "socket"; readonly result: RunResult }
 	| { readonly kind: "unknown" };
@@ -83,19 +85,21 @@ const closed = ({ runId }: StartedRun, place: "directory" | "socket", state: Run
 	result: resultWithout(runId, state, { kind: "lost" }, Date.now()),
 });
 
-/** Looks for a run again. One that has no supervisor and no result is ended here, and lost. */
+/** Looks for a run again, and changes nothing. */
 export async function findRun(run: StartedRun): Promise<Found> {
 	const control = await connectControl(run.socket);
 	if (control.ok) return { kind: "alive", control: control.value };
-	if (run.distrusted) {
-		return provesAbsence(control.error) ? closed(run, "directory", initialState) : { kind: "unknown" };
-	}
+	const { presence } = control.error;
+	if (run.distrusted) return presence === "absent" ? closed(run, "directory", initialState) : { kind: "unknown" };
 	const state = (await readRun(run.directory)) ?? initialState;
 	if (state.phase.kind === "done") return { kind: "over", result: state.phase.result };
-	if (!provesAbsence(control.error)) return { kind: "unknown" };
-	await stopOrphans(run.runId, undefined, ORPHAN_GRACE_MS, run.socket);
-	const lost = resultWithout(run.runId, state, { kind: "lost" }, Date.now());
-	return { kind: "over", result: await leaveResult(run.directory, lost) };
+	return presence === "absent" ? { kind: "unwatched", state } : { kind: "unknown" };
+}
+
+/** Kills what is left of a run that has no supervisor, and writes its result: it was lost, unless another process was first. */
+export async function endUnwatched({ runId, directory, socket }: StartedRun, state: RunState): Promise<RunResult> {
+	await stopOrphans(runId, undefined, ORPHAN_GRACE_MS, socket);
+	return await leaveResult(directory, resultWithout(runId, state, { kind: "lost" }, Date.now()));
 }
 
 /** Whether what somebody wrote down of a run can be ours: nothing else is ever read or connected to. */

@@ -1,9 +1,9 @@
 import { type BackgroundRun, endOf, type RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
-import type { Failure } from "../domain/state.ts";
+import type { Failure, RunResult } from "../domain/state.ts";
 import { remarksOn } from "../present/remarks.ts";
 import type { ControlClient } from "../run/control-client.ts";
-import { findNamed, type StartedRun, watch } from "../run/watch.ts";
+import { endUnwatched, findNamed, type StartedRun, watch } from "../run/watch.ts";
 
 /** Follows runs until they have ended or nobody wants to know any more. */
 export interface Attendance {
@@ -41,8 +41,10 @@ export function createAttendance(
 		const { signal } = detached;
 		const found = await findNamed(startedOf(run));
 		if (signal.aborted) return found.kind === "alive" ? found.control.close() : undefined;
+		const end = (result: RunResult) => onEnd(run, endOf(result, remarksOn(result), "open"));
 		if (found.kind === "alive") attend(run, found.control);
-		else if (found.kind === "over") onEnd(run, endOf(found.result, remarksOn(found.result), "open"));
+		else if (found.kind === "over") end(found.result);
+		else if (found.kind === "unwatched") end(await endUnwatched(startedOf(run), found.state));
 		else if (found.kind === "closed") {
 			const failure = { kind: "closed", place: found.place } as const;
 			onEnd(run, { ...endOf(found.result, [], "open"), outcome: { kind: "failed", failure } });

@@ -92,7 +92,7 @@ export function createBackground(
 			if (!run) return unknownRun(runId, store);
 			if (run.progress.kind === "ended") return `Run ${runId} has already ended: ${endStatusOf(run.progress.outcome)}`;
 			const control = await connectControl(run.lifetime.socket);
-			if (!control.ok) return `Run ${runId} does not answer: ${control.error}`;
+			if (!control.ok) return `Run ${runId} does not answer: ${control.error.message}`;
 			attendance.expectStop(runId);
 			control.value.send({ type: "stop", cause: { kind: "aborted", by: "person" } });
 			control.value.closeWhenSent();

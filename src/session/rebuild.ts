@@ -5,8 +5,8 @@ import { sanitizeLine } from "../present/sanitize.ts";
 import type { RunStore } from "../records/run-store.ts";
 import { runsWith } from "../records/run-store.ts";
 import { ENTRY_TYPE, RUN_ENTRY, readRuns, type SessionEntry } from "../records/session-entries.ts";
-import { readResult } from "../run/follow.ts";
 import { isReadable } from "../run-directory/places.ts";
+import { readResult } from "../run-directory/result.ts";
 
 /** Fills the store with the foreground runs that the entries tell of. */
 export async function rebuildForeground(store: RunStore, entries: readonly SessionEntry[]): Promise<void> {

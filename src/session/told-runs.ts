@@ -3,7 +3,7 @@ import { textOf } from "../domain/messages.ts";
 import { lastTextOf, messagesOf } from "../domain/state.ts";
 import { describeEnd } from "../present/text.ts";
 import type { ToldRun } from "../present/transcript.ts";
-import { readRun } from "../run/follow.ts";
+import { readRun } from "../run-directory/read.ts";
 
 /** A run with all that can be found of it: its directory tells everything, the session's own entry the end of it. */
 export async function tellRun(run: KeptRun): Promise<ToldRun & { readonly lastText: string }> {

@@ -6,8 +6,8 @@ import { countsText, runRow, runText, type ShownRun, saidText, shownRun } from "
 import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
 import { renderContent } from "../present/text-view.ts";
-import { readResult } from "../run/follow.ts";
 import { shownDirectory } from "../run-directory/places.ts";
+import { readResult } from "../run-directory/result.ts";
 import { unknownRun } from "../session/background.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 import { READ_ONLY } from "./read-only.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { readRun } from "../../src/run/follow.ts";
+import { readRun } from "../../src/run-directory/read.ts";
 import { createYard, endOf, type FakeRun, startRun, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { until } from "../rig/until.ts";

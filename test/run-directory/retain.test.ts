@@ -91,6 +91,17 @@ test("A run without a result whose supervisor was killed is removed, though its 
 	assert.deepEqual(readdirSync(runs), []);
 });
 
+test("a run whose supervisor cannot be asked stays: a doubt deletes nothing", async (t) => {
+	const runs = runsDirectory(t);
+	const id = addRun(runs, 1, 7, false);
+	const sockets = join(runsDirectory(t), basename(dirname(socketPathOf(id))));
+	symlinkSync(sockets, sockets);
+	writeFileSync(join(runs, id, "meta.json"), JSON.stringify({ socket: join(sockets, id) }));
+	assert.equal(await pruneRuns(runs, RULES), 0);
+	rmSync(sockets);
+	assert.equal(await pruneRuns(runs, RULES), 1);
+});
+
 test("what is not a run directory is left alone, and a link is not followed", async (t) => {
 	const runs = runsDirectory(t);
 	const elsewhere = runsDirectory(t);

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { socketPathOf } from "../../src/child/protocol.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
-import { readRun } from "../../src/run/follow.ts";
+import { readRun } from "../../src/run-directory/read.ts";
 import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";

@@ -7,7 +7,8 @@ import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { socketPathOf } from "../../src/child/protocol.ts";
-import { readResult, readRun } from "../../src/run/follow.ts";
+import { readRun } from "../../src/run-directory/read.ts";
+import { readResult } from "../../src/run-directory/result.ts";
 import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 

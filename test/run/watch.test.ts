@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { presenceAt } from "../../src/child/presence.ts";
 import { initialState, resultWithout } from "../../src/domain/state.ts";
-import { connectControl, provesAbsence } from "../../src/run/control-client.ts";
-import { leaveResult } from "../../src/run/fallback-result.ts";
-import { findRun } from "../../src/run/watch.ts";
+import { connectControl } from "../../src/run/control-client.ts";
+import { endUnwatched, type Found, findRun } from "../../src/run/watch.ts";
+import { leaveResult } from "../../src/run-directory/result.ts";
 import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
 import { isAlive } from "../rig/processes.ts";
 
@@ -15,16 +16,18 @@ describe("looking for a run again", () => {
 		yard = createYard();
 	});
 	after(() => yard.dispose());
-	const errorAt = async (path: string) => {
+	/** What both ways to ask say of a socket. */
+	const presencesAt = async (path: string) => {
 		const control = await connectControl(path);
-		return control.ok ? "connected" : control.error;
+		return [await presenceAt(path), control.ok ? "there" : control.error.presence];
 	};
 
 	test("F49: nobody there, or a file that nobody listens to, proves that a supervisor is gone", async () => {
-		assert.equal(provesAbsence(await errorAt(join(yard.temporary, "nobody"))), true);
+		assert.deepEqual(await presencesAt(join(yard.temporary, "nobody")), ["absent", "absent"]);
 		const stale = join(yard.temporary, "stale");
 		writeFileSync(stale, "");
-		assert.equal(provesAbsence(await errorAt(stale)), true);
+		assert.deepEqual(await presencesAt(stale), ["absent", "absent"]);
+		assert.deepEqual(await presencesAt(join(stale, "below")), ["absent", "absent"]);
 	});
 
 	test("B47: a run without a supervisor is lost, for all who look for it, and the first who does leaves the result", async () => {
@@ -33,11 +36,16 @@ describe("looking for a run again", () => {
 		const { spec, directory } = yard.prepare("never started");
 		cpSync(join(run.directory, "events.jsonl"), join(directory, "events.jsonl"));
 		const socket = join(yard.temporary, "nobody", spec.runId);
-		const find = () => findRun({ runId: spec.runId, directory, socket, distrusted: false });
-		const found = await Promise.all([find(), find(), find()]);
+		const lost = { runId: spec.runId, directory, socket, distrusted: false };
+		const found = await Promise.all([findRun(lost), findRun(lost), findRun(lost)]);
+		assert.deepEqual([...new Set(found.map(({ kind }) => kind))], ["unwatched"]);
+		assert.equal(existsSync(join(directory, "result.json")), false, "looking changes nothing");
+		const end = async (each: Found) => (each.kind === "unwatched" ? await endUnwatched(lost, each.state) : undefined);
+		const results = await Promise.all(found.map(end));
 		const result = resultIn(directory);
 		assert.deepEqual([result.outcome, result.text], [{ kind: "failed", failure: { kind: "lost" } }, "half"]);
-		for (const each of found) assert.deepEqual(JSON.parse(JSON.stringify(each)), { kind: "over", result });
+		for (const each of results) assert.deepEqual(JSON.parse(JSON.stringify(each)), result);
+		assert.equal((await findRun(lost)).kind, "over");
 		run.abort();
 		await run.done;
 	});
@@ -55,7 +63,7 @@ describe("looking for a run again", () => {
 		await run.until(({ partial }) => partial !== "");
 		symlinkSync("itself", join(yard.temporary, "itself"));
 		const socket = join(yard.temporary, "itself", run.runId);
-		assert.equal(provesAbsence(await errorAt(socket)), false, await errorAt(socket));
+		assert.deepEqual(await presencesAt(socket), ["unknown", "unknown"]);
 		assert.deepEqual(await findRun({ runId: run.runId, directory: run.directory, socket, distrusted: false }), {
 			kind: "unknown",
 		});

@@ -1,20 +1,28 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import type { FromSupervisor } from "../child/protocol.ts";
 import { decodeTrail } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter } from "../domain/lines.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { initialState, type RunResult, type RunState, reduce } from "../domain/state.ts";
-import { FILES } from "../run-directory/names.ts";
-import type { ControlClient } from "./control-client.ts";
+import { initialState, type RunState, reduce } from "../domain/state.ts";
+import { FILES } from "./names.ts";
+import { readJson } from "./read-json.ts";
+import { readResult } from "./result.ts";
 
 const READ_BYTES = 1024 * 1024;
+
+/** What a supervisor tells those who follow its run. */
+interface Notices {
+	/** Resolves to undefined when the supervisor is gone. */
+	next(): Promise<Extract<FromSupervisor, { type: "grown" | "ended" }> | undefined>;
+}
 
 /**
  * What a run does, from the beginning of its events.jsonl, while its supervisor lives. Ends with `ended`, unless the
  * supervisor is gone and left no result.
  */
-export async function* follow(directory: string, control: Pick<ControlClient, "next">): AsyncGenerator<RunEvent> {
+export async function* follow(directory: string, control: Notices): AsyncGenerator<RunEvent> {
 	const trail = await openTrail(join(directory, FILES.events));
 	try {
 		yield* trail.read(); // a run that is quiet now may have said a lot before we came
@@ -46,27 +54,8 @@ export async function readRun(directory: string): Promise<RunState | undefined> 
 	return events > 0 ? state : undefined;
 }
 
-/** Undefined, too, where somebody else has written it: whoever shows a result relies on these. */
-export async function readResult(directory: string): Promise<RunResult | undefined> {
-	const result = await readJson<Partial<RunResult>>(join(directory, FILES.result));
-	const { outcome, exit, usage, runId } = result ?? {};
-	const known = outcome?.kind === "completed" || (outcome?.kind === "failed" && outcome.failure?.kind !== undefined);
-	const whole = known && exit?.kind !== undefined && usage?.cost !== undefined && runId !== undefined;
-	return whole ? (result as RunResult) : undefined;
-}
-
 export const readSpec = (directory: string): Promise<RunSpec | undefined> =>
 	readJson<RunSpec>(join(directory, FILES.meta));
-
-/** Both files are written by us, at once and whole; one that is not there, or not ours, is none. */
-async function readJson<T extends object>(path: string): Promise<T | undefined> {
-	try {
-		const value: unknown = JSON.parse(await readFile(path, "utf8"));
-		return typeof value === "object" && value !== null ? (value as T) : undefined;
-	} catch {
-		return undefined;
-	}
-}
 
 /** Reads events.jsonl from where it stopped the last time. A file that cannot be read has no events: the result still comes. */
 export async function openTrail(path: string) {

@@ -6,8 +6,8 @@ import { messageOf } from "../domain/result.ts";
 import type { RunResult } from "../domain/state.ts";
 import { createPrivate } from "../files/private.ts";
 import { keepReserve } from "../files/write-once.ts";
-import { FILES } from "../run-directory/names.ts";
-import { writeResult } from "./result-file.ts";
+import { FILES } from "./names.ts";
+import { writeResult } from "./result.ts";
 
 /**
  * The files of one run. Appends are best effort: a full disk costs a log line, never the run or its result.

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { openArtifacts } from "../../src/child/artifacts.ts";
 import { writeOnce } from "../../src/files/write-once.ts";
+import { openArtifacts } from "../../src/run-directory/artifacts.ts";
 
 const MIB = 1024 * 1024;
 

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openArtifacts } from "../../src/child/artifacts.ts";
 import { initialState, type RunResult, resultOf } from "../../src/domain/state.ts";
+import { openArtifacts } from "../../src/run-directory/artifacts.ts";
 
 /** A disk of 256 kB, or why there is none. Only root can mount one. */
 function smallDisk(t: TestContext): string | undefined {
