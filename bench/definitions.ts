@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLibrary } from "../src/definitions/catalog.ts";
+import { FOREIGN_SOURCES } from "../src/domain/definition.ts";
 import { median, ms, printTable } from "./figures.ts";
 
 const COUNT = 500;
@@ -23,7 +24,7 @@ export async function benchDefinitions(): Promise<void> {
 		const load = () => {
 			now += 10_000;
 			const started = performance.now();
-			const { size } = library.load({ agentDirectory, trust }).kinds.profile;
+			const { size } = library.load({ agentDirectory, sources: FOREIGN_SOURCES, trust }).entries;
 			if (size !== COUNT) throw new Error(`${size} definitions instead of ${COUNT}`);
 			return performance.now() - started;
 		};

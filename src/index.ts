@@ -1,15 +1,26 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
-import { catalogOf, type Host, parentOf, piCommand, settingsOf, surroundingsOf, trustContextOf } from "./call/host.ts";
+import {
+	catalogOf,
+	type Host,
+	parentOf,
+	piCommand,
+	sessionModelOf,
+	settingsOf,
+	surroundingsOf,
+	trustContextOf,
+} from "./call/host.ts";
 import { createTurns } from "./call/turns.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
+import { isNews } from "./definitions/told-notices.ts";
 import { createHeadStart } from "./head-start/head-start.ts";
+import { countForeign, listDefinitions } from "./plan/listing.ts";
 import { nameOf } from "./plan/model.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
-import { problemsNotice } from "./present/definition-text.ts";
+import { foreignNotice, problemsNotice } from "./present/definition-text.ts";
 import { sanitize } from "./present/sanitize.ts";
 import { createRunStore } from "./records/run-store.ts";
 import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
@@ -67,6 +78,7 @@ export default function register(pi: ExtensionAPI): void {
 			if (!current) return undefined;
 			return {
 				catalog: () => catalogOf(host, current),
+				list: () => listDefinitions(surroundingsOf(host, current), sessionModelOf(host, current)),
 				invalidate: library.invalidate,
 				agentDirectory: agentDirectory(),
 			};
@@ -160,6 +172,7 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 	if (host.context() !== context) return;
 	const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
 	if (notice !== undefined) host.warn(notice);
+	tellOfForeign(host, context);
 	for (const { runId, directory } of interruptedRuns(host.store)) await endOrphans(runId, directory);
 	const { runRetentionDays, maxRuns, runsIn } = settingsOf(host, context);
 	const rules = {
@@ -169,6 +182,12 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 		now: Date.now(),
 	};
 	await pruneProjects({ cwd: context.cwd, agentDirectory: agentDirectory(), runsIn }, rules);
+}
+
+/** One notice per project, until something about it changes. */
+function tellOfForeign(host: LiveHost, context: ExtensionContext): void {
+	const notice = foreignNotice(countForeign(surroundingsOf(host, context)));
+	if (isNews(agentDirectory(), context.cwd, notice) && notice !== undefined) host.warn(notice);
 }
 
 /** Between two sessions there is nobody to tell. */

@@ -4,6 +4,7 @@ import { projectDirectories } from "./definitions/ancestors.ts";
 import { splitList } from "./definitions/fields.ts";
 import { type TrustContext, trustOf } from "./definitions/trust.ts";
 import { limitIn } from "./domain/budget.ts";
+import { FOREIGN_SOURCES, type ForeignSource } from "./domain/definition.ts";
 
 /** The `subagents` key of pi's settings files, with nothing left to interpret. */
 export interface Settings {
@@ -36,6 +37,8 @@ export interface Settings {
 	readonly runsIn: "home" | "project";
 	/** Why no run may start: a limit that was asked for cannot be read, and no run goes without it. */
 	readonly refusal: string | undefined;
+	/** Whose definitions are read beside ours. */
+	readonly definitionSources: readonly ForeignSource[];
 }
 export type Family = "delegate" | "subagent" | "background";
 
@@ -160,6 +163,16 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),
 	maxRuns: ranged("maxRuns", 200, 0, 1_000_000),
 	runsIn: { ...choice("runsIn", ["home", "project"]), setBy: PERSON },
+	definitionSources: {
+		key: "definitionSources",
+		fallback: FOREIGN_SOURCES,
+		parse: (value) => {
+			if (!Array.isArray(value) || !value.every((each) => FOREIGN_SOURCES.includes(each as ForeignSource)))
+				return undefined;
+			return FOREIGN_SOURCES.filter((source) => value.includes(source));
+		},
+		setBy: PERSON,
+	},
 };
 
 /** The person's settings, then the nearest project's, key by key. A value that is none falls back to the default. */
@@ -238,6 +251,12 @@ function readSubagentsKey(path: string, warn: (problem: string) => void): Readon
 export function personalFamilies(agentDirectory: string): Settings["families"] {
 	const { families } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
 	return FIELDS.families.parse(families) ?? FIELDS.families.fallback;
+}
+
+/** Whose definitions are read beside ours: the person's to say. */
+export function personalSources(agentDirectory: string): Settings["definitionSources"] {
+	const { definitionSources } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
+	return FIELDS.definitionSources.parse(definitionSources) ?? FIELDS.definitionSources.fallback;
 }
 
 /** One of pi's own settings of the person. */

@@ -31,6 +31,7 @@ const DEFAULTS = {
 	maxTurns: undefined,
 	fallbackModels: [],
 	refusal: undefined,
+	definitionSources: ["pi", "agents", "claude", "opencode"],
 };
 
 describe("settings", () => {

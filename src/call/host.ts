@@ -12,7 +12,7 @@ import type { Catalog, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
 import { mcpSupportOf } from "../domain/pi-version.ts";
-import type { Invocation } from "../domain/spec.ts";
+import type { Invocation, ModelRef } from "../domain/spec.ts";
 import type { HeadStart } from "../head-start/head-start.ts";
 import type { Surroundings } from "../plan/agent.ts";
 import type { AvailableModel } from "../plan/model.ts";
@@ -23,7 +23,7 @@ import type { RunStore } from "../records/run-store.ts";
 import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
-import { loadSettings, readSetting, type Settings } from "../settings.ts";
+import { loadSettings, personalSources, readSetting, type Settings } from "../settings.ts";
 import type { Turns } from "./turns.ts";
 
 /** What a tool needs of the session it is called in, and of this process. */
@@ -69,7 +69,7 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 	return {
 		cwd,
 		pi: host.command,
-		model: model && { provider: model.provider, id: model.id, thinking: host.pi.getThinkingLevel() },
+		model: sessionModelOf(host, context),
 		dialect: model?.api,
 		trust: trustOf(cwd, trust),
 		socketOf: socketPathOf,
@@ -77,6 +77,12 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 		runPlaces: { cwd, agentDirectory: agentDirectory(), runsIn: settings.runsIn },
 	};
 }
+
+/** The model that the session uses now. */
+export const sessionModelOf = (
+	{ pi }: Pick<Host, "pi">,
+	{ model }: Pick<ExtensionContext, "model">,
+): ModelRef | undefined => model && { provider: model.provider, id: model.id, thinking: pi.getThinkingLevel() };
 
 export function settingsOf(
 	host: Pick<Host, "warn">,
@@ -97,7 +103,11 @@ export const trustContextOf = (context: ExtensionContext): TrustContext => ({
 });
 
 export const catalogOf = ({ library }: Pick<Host, "library">, context: ExtensionContext): Catalog =>
-	library.load({ agentDirectory: agentDirectory(), trust: trustContextOf(context) });
+	library.load({
+		agentDirectory: agentDirectory(),
+		sources: personalSources(agentDirectory()),
+		trust: trustContextOf(context),
+	});
 
 /** What definitions are made of in this session: read when a call begins, and asked of pi only where it matters. */
 export function surroundingsOf(host: Pick<Host, "pi" | "library">, context: ExtensionContext): Surroundings {

@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { socketPathOf } from "../child/protocol.ts";
 import { scriptPath } from "../child/scripts.ts";
 import { type Catalog, describeDiagnostic, HOW_TO_TRUST } from "../definitions/catalog.ts";
-import { callable } from "../definitions/lookup.ts";
+import { callable, countingEntry, uncallable, whatIsWrong } from "../definitions/lookup.ts";
 import { placesOf } from "../definitions/places.ts";
 import type { Trust } from "../definitions/trust.ts";
-import { DEFINITION_KINDS } from "../domain/definition.ts";
+import { DEFINITION_KINDS, isForeignSource } from "../domain/definition.ts";
 import { describeFeatures, isBefore, MIN_PI } from "../domain/pi-version.ts";
 import { messageOf } from "../domain/result.ts";
 import { isPrivate } from "../files/private.ts";
@@ -59,17 +59,30 @@ export function checkModels({ usable, current, error }: ModelState): Finding {
 	};
 }
 
+const MAX_UNUSABLE = 20;
+
 export function checkDefinitions(catalog: Catalog): Finding {
-	const { kinds, diagnostics } = catalog;
+	const { entries, diagnostics } = catalog;
 	const usable = DEFINITION_KINDS.map((kind) => {
-		const count = [...kinds[kind].values()].filter((entry) => entry.kind === "usable").length;
+		const count = [...entries.keys()].filter((name) => countingEntry(catalog, kind, name)?.kind === "usable").length;
 		return `${count} ${kind}${count === 1 ? "" : "s"}`;
 	});
-	const title = `Definitions: ${usable.join(", ")}`;
-	if (diagnostics.length > 0) return { level: "problem", title, lines: diagnostics.map(describeDiagnostic) };
+	const foreign = callable(catalog, "profile").filter(({ origin }) => isForeignSource(origin.kind)).length;
+	const unusable = uncallable(catalog).filter(
+		({ kind, origin }) => kind === "rejected" && isForeignSource(origin.kind),
+	);
+	const title = `Definitions: ${usable.join(", ")}${foreign === 0 ? "" : `, ${foreign} of other programs`}`;
+	const lines = [
+		...diagnostics.map(describeDiagnostic),
+		...unusable.slice(0, MAX_UNUSABLE).map((entry) => `"${entry.name}" cannot be called: ${whatIsWrong(entry)}`),
+		...(unusable.length > MAX_UNUSABLE
+			? [`${unusable.length - MAX_UNUSABLE} more cannot be called: /profile list`]
+			: []),
+	];
+	if (lines.length > 0) return { level: diagnostics.length > 0 ? "problem" : "note", title, lines };
 	if (callable(catalog, "profile").length > 0) return { level: "fine", title, lines: [] };
-	const lines = ["None is needed to delegate. To get one: /profile create scout --from scout"];
-	return { level: "fine", title: "Definitions: none", lines };
+	const hint = ["None is needed to delegate. To get one: /profile create scout --from scout"];
+	return { level: "fine", title: "Definitions: none", lines: hint };
 }
 
 /** Only a project that brings something of its own can be short of trust. */

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { projectDirectories } from "../definitions/ancestors.ts";
 import { type Catalog, entriesIn, IGNORED_FOR_TRUST } from "../definitions/catalog.ts";
-import { whatIsWrong } from "../definitions/lookup.ts";
+import { countingEntry, whatIsWrong } from "../definitions/lookup.ts";
 import { parseDefinition } from "../definitions/parse.ts";
 import { type Place, placesOf, projectPlace, realPlace } from "../definitions/places.ts";
 import { type Entry, originOf, type RejectedEntry } from "../definitions/read-place.ts";
@@ -16,7 +16,7 @@ import {
 	renderDefinition,
 	replaceFile,
 } from "../definitions/write.ts";
-import { type AgentDefinition, NAME_PATTERN, type Origin } from "../domain/definition.ts";
+import { type AgentDefinition, isForeignSource, NAME_PATTERN, type Origin } from "../domain/definition.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { definitionReview, originWords } from "../present/definition-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
@@ -71,7 +71,7 @@ function whyRefused(name: string, path: string, place: Place, catalog: Catalog):
 
 /** Undefined where this file is the one that its name stands for here. */
 function whyNotCounting(name: string, { kind, scope, path }: Origin, catalog: Catalog): string | undefined {
-	const counting = catalog.kinds[kind].get(name);
+	const counting = countingEntry(catalog, kind, name);
 	if (counting && originOf(counting).path === path) return undefined;
 	if (scope === "project" && catalog.ignored.has(name)) return IGNORED_FOR_TRUST;
 	return counting ? `hidden by ${originOf(counting).path}` : "not in use: see /profile list";
@@ -134,7 +134,7 @@ async function review(
 	host: ProfileHost,
 	save: () => Result<undefined>,
 ): Promise<void> {
-	const parsed = parseDefinition(text, origin.kind);
+	const parsed = parseDefinition(text, isForeignSource(origin.kind) ? "profile" : origin.kind);
 	if (parsed.kind !== "definition") {
 		const problems = parsed.kind === "rejected" ? parsed.problems : parsed.kind === "broken" ? [parsed.problem] : [];
 		const reasons = problems.map(({ message }) => message).join("; ") || "it would not be a definition";
@@ -164,7 +164,7 @@ export async function deleteProfile(entry: Entry, context: ExtensionCommandConte
 	const deleted = deleteFile(origin.path);
 	host.invalidate();
 	if (!deleted.ok) return tell(context, `Nothing was deleted: ${deleted.error}`, "error");
-	const next = host.catalog().kinds[origin.kind].get(name);
+	const next = countingEntry(host.catalog(), origin.kind, name);
 	const rest = next ? `. The ${originWords(originOf(next))} "${name}" counts now` : "";
 	tell(context, `Deleted the ${origin.scope} ${origin.kind} "${name}": ${origin.path}${rest}`, "info");
 }

@@ -1,10 +1,13 @@
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type { Catalog } from "../definitions/catalog.ts";
+import type { Listed } from "../domain/listed.ts";
 import { sanitize } from "../present/sanitize.ts";
 
 /** What the command needs of the session. */
 export interface ProfileHost {
 	catalog(): Catalog;
+	/** All names, and whether they can be called in this session. */
+	list(): readonly Listed[];
 	/** After a file was changed. */
 	invalidate(): void;
 	readonly agentDirectory: string;

@@ -1,7 +1,7 @@
 import type { ExtensionCommandContext, RegisteredCommand } from "@earendil-works/pi-coding-agent";
-import { type Catalog, describeDiagnostic } from "../definitions/catalog.ts";
-import { callable, findDefinition, findEntry, namesakes } from "../definitions/lookup.ts";
-import { definitionDetails, definitionLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
+import { describeDiagnostic } from "../definitions/catalog.ts";
+import { callable, findDefinition, findEntry, notOffered } from "../definitions/lookup.ts";
+import { definitionDetails, listedLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
 import { exampleNames } from "./examples.ts";
 import { createProfile, deleteProfile, editProfile, howToMend } from "./profile-changes.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
@@ -42,10 +42,10 @@ async function answer(args: string, context: ExtensionCommandContext, host: Prof
 	if (verb === "create") return await create(names, context, host);
 	const [name, ...more] = VERBS.has(word) ? names : [word, ...names];
 	if (more.length > 0 || (verb === "list") === (name !== undefined)) return tell(context, USAGE, "warning");
-	if (name === undefined) return tell(context, listText(host.catalog()), "info");
+	if (name === undefined) return tell(context, listText(host), "info");
 	const entry = findEntry(host.catalog(), "profile", name);
 	if (entry && verb === "delete") return await deleteProfile(entry, context, host);
-	if (entry?.kind === "rejected") {
+	if (entry && entry.kind !== "usable") {
 		return tell(context, `The ${entry.origin.kind} "${name}" cannot be used: ${howToMend(entry)}`, "error");
 	}
 	const found = findDefinition(host.catalog(), "profile", name);
@@ -65,11 +65,14 @@ async function create(words: readonly string[], context: ExtensionCommandContext
 	return await createProfile(name, { kind: "example", name: example }, context, host);
 }
 
-function listText(catalog: Catalog): string {
-	const lines = callable(catalog, "profile").map((each) => definitionLine(each, namesakes(catalog, each)));
-	const problems = catalog.diagnostics.map(describeDiagnostic);
+function listText(host: ProfileHost): string {
+	const catalog = host.catalog();
+	const lines = host.list().map(listedLine);
+	const problems = [...catalog.diagnostics, ...catalog.warnings].map(describeDiagnostic);
+	const others = notOffered(catalog);
 	return [
 		lines.length === 0 ? NO_DEFINITIONS : lines.join("\n"),
+		...(others.length === 0 ? [] : [`Not offered as sub-agents: ${others.map(({ name }) => name).join(", ")}`]),
 		...(problems.length === 0 ? [] : [problemsList(problems)]),
 	].join("\n\n");
 }

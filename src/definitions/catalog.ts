@@ -1,4 +1,4 @@
-import type { DefinitionKind } from "../domain/definition.ts";
+import { type ForeignSource, isForeignSource } from "../domain/definition.ts";
 import { type Place, placesOf } from "./places.ts";
 import { createLoadWork, type Diagnostic, type Entry, originOf, type ParsedFiles, readPlace } from "./read-place.ts";
 import { type TrustContext, trustOf } from "./trust.ts";
@@ -8,11 +8,13 @@ export const describeDiagnostic = ({ path, line, message }: Diagnostic): string 
 
 /** Everything that can be called from one directory. */
 export interface Catalog {
-	/** Per kind, by name, sorted; a project's entry has taken the place of a global one. */
-	readonly kinds: Readonly<Record<DefinitionKind, ReadonlyMap<string, Entry>>>;
+	/** By name, sorted: all that have it, in the order in which they win. See lookup.ts for what a word reaches. */
+	readonly entries: ReadonlyMap<string, readonly Entry[]>;
 	/** Names that an untrusted project has definitions of: they count for nothing, but whoever asks for one is told. */
 	readonly ignored: ReadonlySet<string>;
 	readonly diagnostics: readonly Diagnostic[];
+	/** About files that are used all the same. */
+	readonly warnings: readonly Diagnostic[];
 }
 
 export interface Library {
@@ -24,6 +26,8 @@ export interface Library {
 
 export interface CatalogContext {
 	readonly agentDirectory: string;
+	/** Whose definitions are read beside ours. */
+	readonly sources: readonly ForeignSource[];
 	readonly trust: TrustContext;
 }
 
@@ -46,29 +50,24 @@ export function createLibrary(now: () => number = () => performance.now()): Libr
 	};
 }
 
-function loadCatalog({ agentDirectory, trust }: CatalogContext, files: ParsedFiles): Catalog {
+function loadCatalog({ agentDirectory, sources, trust }: CatalogContext, files: ParsedFiles): Catalog {
 	const work = createLoadWork();
 	const diagnostics: Diagnostic[] = [];
+	const warnings: Diagnostic[] = [];
 	const untrusted = new Set<string>();
-	const found = placesOf(trust.cwd, agentDirectory).map((place) => {
+	const found = placesOf(trust.cwd, agentDirectory, sources).flatMap((place) => {
 		const verdict = place.scope === "global" ? "trusted" : trustOf(place.base, trust);
 		const read = readPlace(place, verdict === "unasked" ? "unasked" : "trusted", files, work);
 		if (verdict !== "refused") {
 			diagnostics.push(...read.diagnostics);
+			warnings.push(...read.warnings);
 			return read.entries;
 		}
 		if (read.entries.length > 0) diagnostics.push(ignored(place, read.entries.length));
 		for (const { name } of read.entries) untrusted.add(name);
 		return [];
 	});
-	const ofKind = (kind: DefinitionKind) =>
-		new Map(
-			merge(found.flat().filter((entry) => originOf(entry).kind === kind))
-				.sort((a, b) => (a.name < b.name ? -1 : 1))
-				.map((entry) => [entry.name, entry]),
-		);
-	const kinds = { profile: ofKind("profile"), preset: ofKind("preset"), agent: ofKind("agent") };
-	return { kinds, ignored: untrusted, diagnostics };
+	return { entries: byName(found), ignored: untrusted, diagnostics, warnings };
 }
 
 const ignored = ({ directory }: Place, count: number): Diagnostic => ({
@@ -80,23 +79,28 @@ const ignored = ({ directory }: Place, count: number): Diagnostic => ({
 export const HOW_TO_TRUST = "trust it with /trust, or start pi with --approve";
 export const IGNORED_FOR_TRUST = `ignored, because the project is not trusted (${HOW_TO_TRUST})`;
 
-/** The first of a name wins; if that is a project's and hides a global one, it says so. */
-function merge(entries: readonly Entry[]): Entry[] {
-	const merged = new Map<string, Entry>();
-	for (const entry of entries) {
-		const winner = merged.get(entry.name);
-		if (winner === undefined) merged.set(entry.name, entry);
-		else if (originOf(winner).scope === "project" && originOf(entry).scope === "global") {
-			merged.set(entry.name, shadowing(winner));
-		}
-	}
-	return [...merged.values()];
+/** What a project brought that nobody has decided about: a foreign file of it hides nothing of the person's own. */
+const comesLast = (entry: Entry): boolean => {
+	const { kind, scope, trust } = originOf(entry);
+	return isForeignSource(kind) && scope === "project" && trust === "unasked";
+};
+
+function byName(entries: readonly Entry[]): Map<string, readonly Entry[]> {
+	const ordered = [...entries.filter((entry) => !comesLast(entry)), ...entries.filter(comesLast)];
+	const named = Map.groupBy(ordered, ({ name }) => name);
+	return new Map([...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => [name, all.map(shadowing(all))]));
 }
 
-function shadowing(entry: Entry): Entry {
-	const origin = { ...originOf(entry), shadows: true };
-	return entry.kind === "usable" ? { ...entry, definition: { ...entry.definition, origin } } : { ...entry, origin };
-}
+/** A project's definition that takes the place of a global one of its kind says so. */
+const shadowing =
+	(all: readonly Entry[]) =>
+	(entry: Entry): Entry => {
+		const { kind, scope } = originOf(entry);
+		const hides = all.some((each) => originOf(each).kind === kind && originOf(each).scope === "global");
+		if (scope !== "project" || !hides || comesLast(entry)) return entry;
+		const origin = { ...originOf(entry), shadows: true };
+		return entry.kind === "usable" ? { ...entry, definition: { ...entry.definition, origin } } : { ...entry, origin };
+	};
 
 /** What one place has now, whether it counts or not. */
 export const entriesIn = (place: Place): readonly Entry[] =>

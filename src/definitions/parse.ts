@@ -11,7 +11,14 @@ import { type Frontmatter, frontmatterLines, type Problem, readFrontmatter } fro
 
 /** What the text of a file amounts to. Where it came from is for the catalog to add. */
 export type Parsed =
-	| { readonly kind: "definition"; readonly definition: Omit<AgentDefinition, "origin"> }
+	| {
+			readonly kind: "definition";
+			readonly definition: Omit<AgentDefinition, "origin">;
+			/** As the file has it: a foreign name may have other characters. */
+			readonly writtenName: string;
+			/** What a person may want to mend; it is used all the same. */
+			readonly warnings: readonly Problem[];
+	  }
 	/** It has a name, and cannot be used. `contradictory`: no single field is wrong, but two exclude each other. */
 	| {
 			readonly kind: "rejected";
@@ -19,6 +26,8 @@ export type Parsed =
 			readonly problems: readonly Problem[];
 			readonly contradictory: boolean;
 	  }
+	/** Foreign: an agent that is no sub-agent. It keeps its name from others. */
+	| { readonly kind: "not-offered"; readonly name: string; readonly problem: Problem }
 	/** No name is known of it, or no description where one is needed: it takes no name from any definition. */
 	| { readonly kind: "broken"; readonly problem: Problem }
 	/** A file that happens to lie there; what is said of it where only definitions are expected. */
@@ -69,12 +78,14 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 		name,
 		description,
 		model: {
+			rule: "own" as const,
 			provider: reader.text("provider"),
 			name: reader.text("model"),
 			thinking: reader.thinkingLevel("thinkingLevel"),
 		},
 		fallbackModels: reader.list("fallbackModels") ?? [],
 		body: frontmatter.body,
+		promptMode: kind === "preset" ? ("append" as const) : ("replace" as const),
 		addition: reader.verbatim("appendSystemPrompt") ?? "",
 		extensions: { discover: !reader.flag("noExtensions"), paths: reader.list("extensions") ?? [] },
 		contextFiles: reader.flag("noContextFiles") ? ("none" as const) : ("inherit" as const),
@@ -87,10 +98,16 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 			turns: reader.limit("maxTurns", "whole"),
 		},
 		mayAsk: reader.flag("mayAsk", true),
+		translated: [],
 	};
 	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };
 	if (tools.ok && skills.ok) {
-		return { kind: "definition", definition: { ...definition, tools: tools.value, skills: skills.value } };
+		return {
+			kind: "definition",
+			definition: { ...definition, tools: tools.value, skills: skills.value },
+			writtenName: name,
+			warnings: [],
+		};
 	}
 	const contradictions = [tools, skills].flatMap((each) => (each.ok ? [] : [each.error]));
 	const problems = contradictions.map((each) => locate(each, frontmatter));

@@ -1,6 +1,13 @@
 import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import type { DefinitionKind, Scope } from "../domain/definition.ts";
+import {
+	type DefinitionKind,
+	type DefinitionSource,
+	FOREIGN_SOURCES,
+	type ForeignSource,
+	type Scope,
+} from "../domain/definition.ts";
 import { isOwn, projectDirectories } from "./ancestors.ts";
 import { definitionFiles, isDirectory } from "./definition-files.ts";
 import { isInside } from "./read-file.ts";
@@ -8,7 +15,7 @@ import { realPath } from "./real-path.ts";
 
 /** A directory that may hold definitions. */
 export interface Place {
-	readonly kind: DefinitionKind;
+	readonly kind: DefinitionSource;
 	readonly scope: Scope;
 	readonly directory: string;
 	/** The project's directory, or the agent directory. */
@@ -22,7 +29,11 @@ export const DIRECTORY_NAMES: Readonly<Record<DefinitionKind, string>> = {
 };
 
 /** Where definitions are looked for, in the order in which they win. */
-export function placesOf(cwd: string, agentDirectory: string): Place[] {
+export function placesOf(
+	cwd: string,
+	agentDirectory: string,
+	sources: readonly ForeignSource[] = FOREIGN_SOURCES,
+): Place[] {
 	const ancestors = projectDirectories(cwd);
 	const nearest = (kind: DefinitionKind, counts: (directory: string) => boolean): Place[] => {
 		const base = ancestors.find((ancestor) => counts(projectPlace(ancestor, kind)));
@@ -45,6 +56,36 @@ export function placesOf(cwd: string, agentDirectory: string): Place[] {
 		...nearest("agent", isDirectory),
 		...own.map((base): Place => ({ kind: "agent", scope: "project", directory: join(base, "prompts"), base })),
 		global("agent"),
+		...FOREIGN_SOURCES.filter((source) => sources.includes(source)).flatMap((source) =>
+			foreignPlaces(source, ancestors, agentDirectory),
+		),
+	];
+}
+
+/** Where other programs keep their agents: in a project, and below the home directory. */
+const FOREIGN_DIRECTORIES: Readonly<
+	Record<ForeignSource, { readonly project: readonly string[]; readonly home: readonly string[] }>
+> = {
+	pi: { project: [".pi/agents"], home: [] }, // the global one is in the agent directory
+	agents: { project: [".agents/agents"], home: [".agents/agents"] },
+	claude: { project: [".claude/agents"], home: [".claude/agents"] },
+	opencode: {
+		project: [".opencode/agent", ".opencode/agents"],
+		home: [".config/opencode/agent", ".config/opencode/agents"],
+	},
+};
+
+function foreignPlaces(kind: ForeignSource, ancestors: readonly string[], agentDirectory: string): Place[] {
+	const { project, home } = FOREIGN_DIRECTORIES[kind];
+	const base = ancestors.find((ancestor) => project.some((path) => isDirectory(join(ancestor, path))));
+	const inProject = base === undefined ? [] : project.map((path) => ({ path: join(base, path), base }));
+	const global = [
+		...(kind === "pi" ? [{ path: join(agentDirectory, "agents"), base: agentDirectory }] : []),
+		...home.map((path) => ({ path: join(homedir(), path), base: homedir() })),
+	];
+	return [
+		...inProject.map(({ path, base: owner }): Place => ({ kind, scope: "project", directory: path, base: owner })),
+		...global.map(({ path, base: owner }): Place => ({ kind, scope: "global", directory: path, base: owner })),
 	];
 }
 

@@ -1,8 +1,9 @@
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { AgentDefinition, DefinitionKind, Origin } from "../domain/definition.ts";
+import { type AgentDefinition, type DefinitionSource, isForeignSource, type Origin } from "../domain/definition.ts";
 import { isLiteralKey } from "../domain/key.ts";
 import { definitionFiles } from "./definition-files.ts";
+import { parseForeign } from "./dialects/read-foreign.ts";
 import { frontmatterLines, type Problem } from "./frontmatter.ts";
 import { type Parsed, parseDefinition } from "./parse.ts";
 import { type Place, realPlace } from "./places.ts";
@@ -15,11 +16,18 @@ export interface Diagnostic extends Problem {
 
 /** A name that can be called, or that could be if its file were in order. */
 export type Entry =
-	| { readonly kind: "usable"; readonly name: string; readonly definition: AgentDefinition }
+	| {
+			readonly kind: "usable";
+			readonly name: string;
+			/** As its file has it. */
+			readonly writtenName: string;
+			readonly definition: AgentDefinition;
+	  }
 	| RejectedEntry;
 
 export interface RejectedEntry {
-	readonly kind: "rejected";
+	/** `not-offered`: a foreign agent that is no sub-agent. */
+	readonly kind: "rejected" | "not-offered";
 	readonly name: string;
 	readonly origin: Origin;
 	readonly problem: Problem;
@@ -31,6 +39,8 @@ export const originOf = (entry: Entry): Origin => (entry.kind === "usable" ? ent
 export interface PlaceContent {
 	readonly entries: readonly Entry[];
 	readonly diagnostics: readonly Diagnostic[];
+	/** What is used all the same. */
+	readonly warnings: readonly Diagnostic[];
 }
 
 /** By path and kind: a file that has not changed is parsed once. */
@@ -59,33 +69,38 @@ function workOf(text: string, parsed: Parsed): number {
 /** What one place has now, whether it counts or not. */
 export function readPlace(place: Place, trust: Origin["trust"], files: ParsedFiles, work: LoadWork): PlaceContent {
 	const real = realPlace(place);
-	if (real === undefined) return { entries: [], diagnostics: [] };
+	const nothing: PlaceContent = { entries: [], diagnostics: [], warnings: [] };
+	if (real === undefined) return nothing;
 	if ("refusal" in real) {
-		return { entries: [], diagnostics: [{ path: place.directory, line: undefined, message: real.refusal }] };
+		return { ...nothing, diagnostics: [{ path: place.directory, line: undefined, message: real.refusal }] };
 	}
 	const root = place.scope === "project" ? realpathSync.native(place.base) : undefined;
-	const named = new Map<string, Entry>();
+	const entries: Entry[] = [];
 	const found = definitionFiles(real.path);
 	const diagnostics: Diagnostic[] = found.unread.map(({ path, reason }) => {
 		return { path: join(place.directory, path), line: undefined, message: reason };
 	});
+	const warnings: Diagnostic[] = [];
+	const named = new Map<string, string>();
 	for (const file of found.files) {
 		const path = join(place.directory, file);
 		const origin: Origin = { kind: place.kind, scope: place.scope, path, base: place.base, trust, shadows: false };
 		const content = parseFile(join(real.path, file), root, place.kind, files, work);
 		const expected = content.parsed.kind === "other" && /^readme\.md$/i.test(basename(file));
 		if (!expected) diagnostics.push(...content.problems.map((problem) => ({ ...problem, path })));
+		warnings.push(...warningsOf(content.parsed).map((problem) => ({ ...problem, path })));
 		const entry = entryOf(content.parsed, origin);
 		if (entry === undefined) continue;
 		const first = named.get(entry.name);
-		if (first === undefined) named.set(entry.name, entry);
-		else {
-			const message = `the name "${entry.name}" is taken by ${originOf(first).path}`;
-			diagnostics.push({ path, line: undefined, message });
-		}
+		named.set(entry.name, first ?? path);
+		// In foreign places the list says which of two is used.
+		if (first === undefined || isForeignSource(place.kind)) entries.push(entry);
+		else diagnostics.push({ path, line: undefined, message: `the name "${entry.name}" is taken by ${first}` });
 	}
-	return { entries: [...named.values()], diagnostics };
+	return { entries, diagnostics, warnings };
 }
+
+const warningsOf = (parsed: Parsed) => (parsed.kind === "definition" ? parsed.warnings : []);
 
 interface FileContent {
 	readonly parsed: Parsed;
@@ -95,7 +110,7 @@ interface FileContent {
 function parseFile(
 	path: string,
 	root: string | undefined,
-	kind: DefinitionKind,
+	kind: DefinitionSource,
 	files: ParsedFiles,
 	work: LoadWork,
 ): FileContent {
@@ -115,17 +130,19 @@ function parseFile(
 		if (work.left <= 0) return broken("was not read: there is too much frontmatter in the files before it");
 		const text = file.value.read();
 		if (!text.ok) return broken(text.error);
-		parsed = parseDefinition(text.value, kind);
+		parsed = isForeignSource(kind) ? parseForeign(text.value, kind, path) : parseDefinition(text.value, kind);
 		work.left -= workOf(text.value, parsed);
 		files.set(key, { stamp: file.value.stamp, parsed });
 	}
-	return { parsed, problems: problemsOf(parsed, file.value.mode) };
+	// What a foreign file lacks is said where it is listed: most people did not write these files for us.
+	return { parsed, problems: isForeignSource(kind) ? [] : problemsOf(parsed, file.value.mode) };
 }
 
 function problemsOf(parsed: Parsed, mode: number): readonly Problem[] {
 	switch (parsed.kind) {
 		case "rejected":
 			return parsed.problems;
+		case "not-offered":
 		case "broken":
 			return [parsed.problem];
 		case "other":
@@ -142,11 +159,18 @@ function problemsOf(parsed: Parsed, mode: number): readonly Problem[] {
 function entryOf(parsed: Parsed, origin: Origin): Entry | undefined {
 	switch (parsed.kind) {
 		case "definition":
-			return { kind: "usable", name: parsed.definition.name, definition: { ...parsed.definition, origin } };
+			return {
+				kind: "usable",
+				name: parsed.definition.name,
+				writtenName: parsed.writtenName,
+				definition: { ...parsed.definition, origin },
+			};
 		case "rejected": {
 			const [problem = { line: undefined, message: "cannot be used" }] = parsed.problems;
 			return { kind: "rejected", name: parsed.name, origin, problem, contradictory: parsed.contradictory };
 		}
+		case "not-offered":
+			return { kind: "not-offered", name: parsed.name, origin, problem: parsed.problem, contradictory: false };
 		case "broken":
 		case "other":
 			return undefined;

@@ -4,6 +4,16 @@ import type { Amounts } from "./budget.ts";
 export type DefinitionKind = "profile" | "preset" | "agent";
 export const DEFINITION_KINDS: readonly DefinitionKind[] = ["profile", "preset", "agent"];
 
+/** Whose definitions are read beside our own: those of pi packages, of the shared `.agents`, of Claude Code, of OpenCode. */
+export type ForeignSource = "pi" | "agents" | "claude" | "opencode";
+/** In the order in which they win; ours come before all of them. */
+export const FOREIGN_SOURCES: readonly ForeignSource[] = ["pi", "agents", "claude", "opencode"];
+
+export type DefinitionSource = DefinitionKind | ForeignSource;
+
+export const isForeignSource = (source: DefinitionSource): source is ForeignSource =>
+	(FOREIGN_SOURCES as readonly string[]).includes(source);
+
 export type Scope = "global" | "project";
 
 /** What a markdown file says an agent is. Nothing here depends on one call. */
@@ -17,6 +27,8 @@ export interface AgentDefinition {
 	readonly fallbackModels: readonly string[];
 	/** The text below the frontmatter; empty where there is none. */
 	readonly body: string;
+	/** Whether the body takes the place of pi's system prompt or is added to it. */
+	readonly promptMode: "replace" | "append";
 	/** What goes after the system prompt, whichever that is. */
 	readonly addition: string;
 	readonly tools: ToolPolicy;
@@ -31,10 +43,18 @@ export interface AgentDefinition {
 	readonly budget: Amounts;
 	/** Whether it may end with a question instead of an answer. */
 	readonly mayAsk: boolean;
+	/** What each field of a foreign file became; none for our own, whose fields mean what they say. */
+	readonly translated: readonly TranslatedField[];
+}
+
+export interface TranslatedField {
+	readonly field: string;
+	/** For a person. */
+	readonly became: string;
 }
 
 export interface Origin {
-	readonly kind: DefinitionKind;
+	readonly kind: DefinitionSource;
 	readonly scope: Scope;
 	readonly path: string;
 	/** What relative paths in the definition start from: the project's directory, or the agent directory. */
@@ -46,6 +66,8 @@ export interface Origin {
 }
 
 export interface ModelChoice {
+	/** In foreign files a word such as `sonnet` is a line of models, and no model is the session's, even for a preset. */
+	readonly rule: "own" | "foreign";
 	readonly provider: string | undefined;
 	/** As written: `provider/id`, an id or a part of one, with or without `:level`. */
 	readonly name: string | undefined;
@@ -63,7 +85,11 @@ export type ToolPolicy =
 	| { readonly kind: "inherit" }
 	| { readonly kind: "none" }
 	| { readonly kind: "allow"; readonly names: readonly string[] }
-	| { readonly kind: "deny"; readonly names: readonly string[]; readonly from: "all" | "active" };
+	| { readonly kind: "deny"; readonly names: readonly string[]; readonly from: "all" | "active" }
+	/** Foreign: those of these that there are, names or patterns, in any case; a definition with none of them cannot be called. */
+	| { readonly kind: "allow-known"; readonly names: readonly string[]; readonly but: readonly string[] }
+	/** Foreign: the active tools but these, names or patterns, whether there are such tools or not. */
+	| { readonly kind: "deny-known"; readonly names: readonly string[] };
 
 export type SkillPolicy =
 	| { readonly kind: "inherit" }

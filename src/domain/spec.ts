@@ -1,5 +1,5 @@
 import type { Amounts } from "./budget.ts";
-import type { DefinitionKind, Scope } from "./definition.ts";
+import type { DefinitionKind, DefinitionSource, Scope } from "./definition.ts";
 
 /** Everything one run needs but its secrets and its prompt: closed, serialisable, and written to meta.json as it is. */
 export interface RunSpec {
@@ -38,7 +38,7 @@ export interface AgentRef {
 	/** By which word it was called. */
 	readonly word: DefinitionKind;
 	/** In which kind of directory it lies. */
-	readonly kind: DefinitionKind;
+	readonly kind: DefinitionSource;
 	readonly scope: Scope;
 	readonly path: string;
 	/** A project's definition that hides a global one. */

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { callName } from "../definitions/dialects/read-foreign.ts";
 import { realPath } from "../definitions/real-path.ts";
-import { NAME_PATTERN } from "../domain/definition.ts";
 import { cut } from "../domain/messages.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { createRunId } from "./ids.ts";
@@ -57,6 +57,6 @@ export function agentRequest(
 /** One session per directory, agent and id: the same three go on, any other is another. */
 export function sessionPath(cwd: string, agent: string, sessionId: string): string {
 	const hash = createHash("sha256").update(realPath(cwd)).digest("hex").slice(0, 16);
-	const name = NAME_PATTERN.test(agent) ? agent : "unknown"; // no definition has such a name: the call fails before it runs
+	const name = callName(agent, "unknown"); // as the definition is called, whichever way the call has spelled it
 	return join(homedir(), ".pi", "subagent-sessions", hash, `${name}_${sessionId}.jsonl`);
 }

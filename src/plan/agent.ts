@@ -8,6 +8,7 @@ import type { McpSupport } from "../domain/pi-version.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AgentRef, ModelRef, Packet, RunFile, ToolDemand } from "../domain/spec.ts";
 import { checkExtraArguments } from "./extra-arguments.ts";
+import { ownPolicy } from "./foreign-tools.ts";
 import { type AvailableModel, matchModel, nameOf, planModel } from "./model.ts";
 import { planPrompt } from "./prompt.ts";
 import { planSkills, type SessionSkill } from "./skills.ts";
@@ -33,6 +34,8 @@ export interface AgentRequest {
 	readonly model: string | undefined;
 	/** The parent's, if children inherit it. */
 	readonly inheritedModel: ModelRef | undefined;
+	/** The parent's, whether children inherit it or not. */
+	readonly sessionModel: ModelRef | undefined;
 	/** The child works in another directory than its parent. */
 	readonly elsewhere: boolean;
 	/** Tools of the contract. */
@@ -59,15 +62,18 @@ export async function planAgent(request: AgentRequest, surroundings: Surrounding
 			asked: request.model,
 			choice: definition?.model,
 			inherited: request.inheritedModel,
+			session: request.sessionModel,
 			mustBeNamed: word === "preset",
 		},
 		() => surroundings.models(definition?.apiKey === undefined ? "usable" : "all"),
 	);
 	if (!model.ok) return err(`${model.error}${unusableHint(request, surroundings)}`);
 	const { discover, paths } = definition?.extensions ?? { discover: true, paths: [] };
+	const policy = ownPolicy(definition?.tools ?? { kind: "inherit" }, surroundings.tools);
+	if (!policy.ok) return err(`"${definition?.name}" cannot be used: ${policy.error}`);
 	const tools = planTools(
 		{
-			policy: definition?.tools ?? { kind: "inherit" },
+			policy: policy.value,
 			unrestricted: word === "agent" ? "active" : "defaults",
 			hasOthers: { extensions: paths.length > 0, cwd: request.elsewhere },
 			internal: request.internalTools,

@@ -2,6 +2,7 @@ import { isThinkingLevel, type ModelChoice, type ThinkingLevel } from "../domain
 import { likeness } from "../domain/nearest-names.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { ModelRef } from "../domain/spec.ts";
+import { namedInForeignFile } from "./model-line.ts";
 
 export interface AvailableModel {
 	readonly provider: string;
@@ -16,6 +17,8 @@ export interface ModelRequest {
 	readonly choice: ModelChoice | undefined;
 	/** Used where nothing is said; undefined = pi's own default. */
 	readonly inherited: ModelRef | undefined;
+	/** The session's own, which a foreign file without a model means. */
+	readonly session: ModelRef | undefined;
 	/** A preset has to name its model, in the call or in its file. */
 	readonly mustBeNamed: boolean;
 }
@@ -36,7 +39,9 @@ export const nameOf = ({ provider, id }: { readonly provider: string; readonly i
 
 /** No other model is ever used instead of the one that was asked for. `models` is asked only where a name is given. */
 export function planModel(request: ModelRequest, models: () => readonly AvailableModel[]): Result<ModelPlan> {
-	const { asked, choice, inherited } = request;
+	const { asked, choice, session } = request;
+	if (asked === undefined && choice?.rule === "foreign") return planForeignModel(choice, session, models);
+	const inherited = request.inherited;
 	const requested = asked ?? choice?.name;
 	const provider = asked === undefined ? choice?.provider : undefined;
 	if (requested !== undefined) {
@@ -50,6 +55,32 @@ export function planModel(request: ModelRequest, models: () => readonly Availabl
 	if (provider !== undefined) return ofProvider(provider, request, models);
 	const thinking = choice?.thinking ?? inherited?.thinking;
 	return ok({ model: inherited && { ...inherited, thinking }, thinking, requested: undefined });
+}
+
+/** A foreign file: no model is the session's, and a word without a number is a line of models, such as `sonnet`. */
+function planForeignModel(
+	choice: ModelChoice,
+	session: ModelRef | undefined,
+	models: () => readonly AvailableModel[],
+): Result<ModelPlan> {
+	const { name, provider } = choice;
+	if (name === undefined) {
+		if (session === undefined) return err(`The session has no model to give it. ${listed(models())}`);
+		const level = choice.thinking ?? session.thinking;
+		return ok({ model: { ...session, thinking: level }, thinking: level, requested: undefined });
+	}
+	const split = splitLevel(name);
+	const offered = provider === undefined ? models() : models().filter((model) => same(model.provider, provider));
+	const found = namedInForeignFile(split.name, offered, session?.provider);
+	if (!found) {
+		const usual = matchModel(name, provider, models());
+		if (!usual.ok) return usual;
+		const thinking = choice.thinking ?? usual.value.level;
+		const { provider: of, id } = usual.value.model;
+		return ok({ model: { provider: of, id, thinking }, thinking, requested: name });
+	}
+	const thinking = choice.thinking ?? split.level;
+	return ok({ model: { provider: found.provider, id: found.id, thinking }, thinking, requested: name });
 }
 
 /** A provider alone says which model only if there is one to choose, or if the parent's is one of its. */

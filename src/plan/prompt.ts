@@ -12,11 +12,13 @@ export interface PromptPlan {
 
 /**
  * Prompts are files: `ps` shows arguments to everybody, and pi takes a text that happens to name a file for that file.
- * The kind of directory decides whether the body replaces pi's own system prompt or is added to it.
  */
-export function planPrompt({ body, addition, origin }: AgentDefinition, loadedSkills: readonly string[]): PromptPlan {
+export function planPrompt(
+	{ body, addition, promptMode }: AgentDefinition,
+	loadedSkills: readonly string[],
+): PromptPlan {
 	const added = [addition.trim(), ...loadedSkills].filter((part) => part !== "");
-	const replaces = origin.kind !== "preset";
+	const replaces = promptMode === "replace";
 	const own = replaces ? body : [body, ...added].filter((part) => part !== "").join("\n\n");
 	const further = replaces ? added.join("\n\n") : "";
 	const parts = [

@@ -57,6 +57,7 @@ export async function planRun(
 			definition: found?.value,
 			model: request.model,
 			inheritedModel: settings.inheritModel ? parent.model : undefined,
+			sessionModel: parent.model,
 			elsewhere,
 			internalTools: contract.kind === "finalize" ? [FINALIZE_TOOL] : [],
 		},

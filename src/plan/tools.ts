@@ -1,5 +1,6 @@
 import type { ToolPolicy } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
+import { nearestNames } from "../domain/nearest-names.ts";
 import type { McpSupport } from "../domain/pi-version.ts";
 import { err, ok, type Result, unreachable } from "../domain/result.ts";
 import type { ToolDemand } from "../domain/spec.ts";
@@ -12,6 +13,9 @@ import {
 	withResourceTools,
 } from "../domain/tool-pattern.ts";
 
+/** A policy whose names are all of tools that there are. See foreign-tools.ts for the others. */
+export type OwnPolicy = Exclude<ToolPolicy, { kind: "allow-known" | "deny-known" }>;
+
 /** What the session that asks has. */
 export interface SessionTools {
 	/** Every tool, active or not. */
@@ -22,7 +26,7 @@ export interface SessionTools {
 }
 
 export interface ToolRequest {
-	readonly policy: ToolPolicy;
+	readonly policy: OwnPolicy;
 	/** What a definition without a word about tools gets: pi's defaults, or what the parent uses now. */
 	readonly unrestricted: "defaults" | "active";
 	/** The child has tools that the parent cannot know: it loads extensions of its own, or works elsewhere. */
@@ -116,7 +120,7 @@ function planDenied(
 ): Result<ToolPlan> {
 	const { hasOthers, internal } = request;
 	const isOurs = (name: string) => PACKAGE_TOOLS.includes(name) || name === FINALIZE_TOOL;
-	const meant = names.flatMap((name) => expanded(name, tools));
+	const meant = withOtherShells(names.flatMap((name) => expanded(name, tools)));
 	const unknown = meant.filter((name) => !isMcpTool(name) && !isKnown(name, tools) && !isOurs(name));
 	const denied = withResourceTools(meant).filter((name) => !internal.includes(name) && !unknown.includes(name));
 	// What is taken from all tools is taken from those of its own extensions too, which only the child knows.
@@ -137,6 +141,10 @@ function planDenied(
 	const left = inheritable(offered).filter((name) => !denied.some((each) => matchesTool(each, name)));
 	return ok(inheriting(left, denied, request));
 }
+
+/** Where one shell is denied, the other one would do the same. */
+const withOtherShells = (names: readonly string[]): readonly string[] =>
+	names.includes("bash") ? [...new Set([...names, "powershell"])] : names;
 
 const inheritable = (names: readonly string[]) =>
 	names.filter((name) => !PACKAGE_TOOLS.includes(name) && name !== FINALIZE_TOOL);
@@ -168,9 +176,9 @@ const withoutMcp = ({ mcp }: ToolRequest) => (mcp === "switchable" ? ["--no-mcp"
 
 const isKnown = (name: string, { all }: SessionTools) => all.includes(name) || BUILT_IN.includes(name);
 
-const available = ({ all }: SessionTools) => inheritable([...new Set([...BUILT_IN, ...all])]);
+export const available = ({ all }: SessionTools) => inheritable([...new Set([...BUILT_IN, ...all])]);
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(", ");
 
 const unknownTools = (unknown: readonly string[], tools: SessionTools): string =>
-	`Unknown tools: ${quoted(unknown)}. Available tools: ${available(tools).join(", ")}`;
+	`Unknown tools: ${quoted(unknown)}. Available tools: ${nearestNames(unknown[0] ?? "", available(tools))}`;

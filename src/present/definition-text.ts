@@ -1,6 +1,16 @@
 import { type Amounts, describeCost, describeCount } from "../domain/budget.ts";
-import type { AgentDefinition, ModelChoice, Origin, SkillPolicy, ToolPolicy } from "../domain/definition.ts";
+import {
+	type AgentDefinition,
+	type ForeignSource,
+	isForeignSource,
+	type ModelChoice,
+	type Origin,
+	type Scope,
+	type SkillPolicy,
+	type ToolPolicy,
+} from "../domain/definition.ts";
 import { maskKey } from "../domain/key.ts";
+import type { Listed } from "../domain/listed.ts";
 import { cut } from "../domain/messages.ts";
 import { unreachable } from "../domain/result.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
@@ -8,23 +18,42 @@ import { sanitize, sanitizeLine } from "./sanitize.ts";
 const MAX_PREVIEW_CHARS = 80;
 const MAX_REVIEW_CHARS = 300;
 const MAX_REVIEW_LINES = 4;
+const MAX_BECAME_CHARS = 300;
 
 /** What is said where nothing is defined. */
 export const NO_DEFINITIONS =
 	"No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/.";
 
 /** One definition on one line. */
-export function definitionLine(definition: AgentDefinition, namesakes: readonly AgentDefinition[]): string {
+export function definitionLine(
+	definition: AgentDefinition,
+	namesakes: readonly AgentDefinition[],
+	hides: readonly Origin[] = [],
+	leftOut: readonly string[] = [],
+): string {
 	const { name, description, origin, body } = definition;
 	const also = namesakes.map((each) => each.origin.kind).join(", ");
+	// That a project's hides the global one of its kind stands there already.
+	const others = hides.filter(({ kind, scope }) => !(origin.shadows && kind === origin.kind && scope === "global"));
+	const hidden = [...new Set(others.map(originWords))].join(", ");
 	const parts = [
-		`${name} [${originWords(origin)}${also === "" ? "" : `; also: ${also}`}]`,
+		`${name} [${originWords(origin)}${also === "" ? "" : `; also: ${also}`}${hidden === "" ? "" : `; hides: ${hidden}`}]`,
 		usedModel(definition),
 		...(description === "" ? [] : [preview(description)]),
 		...(body === "" ? [] : [`"${preview(body)}"`]),
 		...settingsWords(definition),
+		...(leftOut.length === 0 ? [] : [`left out: ${leftOut.join(", ")}`]),
 	];
 	return sanitizeLine(parts.join(" · "));
+}
+
+/** One name of a list: the definition, or why it cannot be called. */
+export function listedLine(listed: Listed): string {
+	if (listed.kind === "callable") {
+		return definitionLine(listed.definition, listed.namesakes, listed.hides, listed.leftOut);
+	}
+	const { name, origin, reason } = listed;
+	return sanitizeLine(`✗ ${name} [${originWords(origin)}] cannot be called: ${reason}`);
 }
 
 /** Everything a definition says, for a person; its key only in outline. */
@@ -38,7 +67,7 @@ export const definitionReview = (definition: AgentDefinition): string =>
 	});
 
 function detailsWith(definition: AgentDefinition, shown: (text: string) => string): string {
-	const { name, description, origin, addition, body } = definition;
+	const { name, description, origin, addition, body, promptMode } = definition;
 	const lines = [
 		`${name} [${originWords(origin)}]`,
 		`file: ${origin.path}`,
@@ -46,13 +75,24 @@ function detailsWith(definition: AgentDefinition, shown: (text: string) => strin
 		`model: ${usedModel(definition)}`,
 		...settingsWords(definition),
 		...(definition.apiKey === undefined ? [] : [`apiKey: ${maskKey(definition.apiKey)}`]),
+		...translatedLines(definition),
 	].map(sanitizeLine);
 	const texts = [
 		...(addition.trim() === "" ? [] : [`appended to the system prompt:\n${addition.trim()}`]),
-		...(body === "" ? [] : [`${origin.kind === "preset" ? "added to" : "replaces"} the system prompt:\n${body}`]),
+		...(body === "" ? [] : [`${promptMode === "append" ? "added to" : "replaces"} the system prompt:\n${body}`]),
 	].map(shown);
 	return [lines.join("\n"), ...texts.map(sanitize)].join("\n\n");
 }
+
+/** What each field of a foreign file became. */
+const translatedLines = ({ translated }: AgentDefinition): string[] =>
+	translated.length === 0
+		? []
+		: [
+				"",
+				"fields of the file:",
+				...translated.map(({ field, became }) => `  ${field} → ${cut(became, MAX_BECAME_CHARS)}`),
+			];
 
 export const originWords = ({ kind, scope, shadows }: Origin): string =>
 	`${scope} ${kind}${shadows ? ", hides a global one" : ""}`;
@@ -102,6 +142,10 @@ export function toolsWords(policy: ToolPolicy): string | undefined {
 			return "no tools";
 		case "allow":
 			return `tools: ${policy.names.join(", ")}`;
+		case "allow-known":
+			return `tools: ${policy.names.join(", ")}${policy.but.length === 0 ? "" : `, but not ${policy.but.join(", ")}`}`;
+		case "deny-known":
+			return `active tools but ${policy.names.join(", ")}`;
 		case "deny":
 			return `${policy.from === "all" ? "all" : "active"} tools but ${policy.names.join(", ")}`;
 		default:
@@ -130,6 +174,26 @@ export function problemsNotice(problems: readonly string[]): string | undefined 
 	return more.length === 0
 		? `Agent definitions: ${first}`
 		: `Agent definitions: ${first} (and ${more.length} more: see /profile list)`;
+}
+
+/** Where other programs keep their agents, for a person. */
+const FOREIGN_PLACES: Readonly<Record<ForeignSource, Readonly<Record<Scope, string>>>> = {
+	pi: { project: ".pi/agents", global: "~/.pi/agent/agents" },
+	agents: { project: ".agents/agents", global: "~/.agents/agents" },
+	claude: { project: ".claude/agents", global: "~/.claude/agents" },
+	opencode: { project: ".opencode/agent", global: "~/.config/opencode/agent" },
+};
+
+/** For the start of a session: `12 of 158 agents from .claude/agents cannot be used: /profile list`. */
+export function foreignNotice(
+	counts: readonly { readonly origin: Origin; readonly total: number; readonly unusable: number }[],
+): string | undefined {
+	const parts = counts.flatMap(({ origin: { kind, scope }, total, unusable }) =>
+		isForeignSource(kind)
+			? [`${unusable} of ${total} ${total === 1 ? "agent" : "agents"} from ${FOREIGN_PLACES[kind][scope]}`]
+			: [],
+	);
+	return parts.length === 0 ? undefined : `${parts.join(", ")} cannot be used: /profile list`;
 }
 
 /** What is wrong, below a list. */

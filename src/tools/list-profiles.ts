@@ -1,11 +1,13 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
-import { catalogOf, type Host } from "../call/host.ts";
+import { type Host, sessionModelOf, surroundingsOf } from "../call/host.ts";
 import { describeDiagnostic } from "../definitions/catalog.ts";
-import { callable, MAX_ECHOED, namesakes } from "../definitions/lookup.ts";
+import { MAX_ECHOED } from "../definitions/lookup.ts";
+import { listedName } from "../domain/listed.ts";
 import { cut } from "../domain/messages.ts";
 import { nearestNames } from "../domain/nearest-names.ts";
-import { boundedList, definitionLine } from "../present/definition-text.ts";
+import { listDefinitions } from "../plan/listing.ts";
+import { boundedList, listedLine } from "../present/definition-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { renderContent } from "../present/text-view.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
@@ -29,11 +31,10 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 		async execute(_callId, given, _signal, _onUpdate, context) {
 			refuseUnknownFields("list_subagent_profiles", given, parameters);
 			const { name = "" } = given;
-			const catalog = catalogOf(host, context);
+			const surroundings = surroundingsOf(host, context);
 			const asked = name.trim().toLowerCase();
-			const lines = callable(catalog, "profile").map((each) => {
-				return [each.name, definitionLine(each, namesakes(catalog, each))] as const;
-			});
+			const listed = listDefinitions(surroundings, sessionModelOf(host, context));
+			const lines = listed.map((each) => [listedName(each), listedLine(each)] as const);
 			const wanted = lines.filter(([each]) => each.toLowerCase().includes(asked));
 			if (wanted.length === 0 && lines.length > 0) {
 				const names = nearestNames(
@@ -45,7 +46,7 @@ export function listProfilesTool(host: Host): ToolDefinition<typeof parameters, 
 			}
 			const { text, shown } = boundedList(
 				wanted.map(([, line]) => line),
-				catalog.diagnostics.map(describeDiagnostic),
+				surroundings.catalog.diagnostics.map(describeDiagnostic),
 			);
 			return {
 				content: [{ type: "text", text }],

@@ -20,7 +20,12 @@ test("X3: a session whose directory is a link can have a profile of its project"
 	};
 	const context = { cwd, hasUI: true, ui } as unknown as ExtensionCommandContext;
 	const { agentDirectory } = yard;
-	const host = { agentDirectory, catalog: () => yard.load({ cwd }), invalidate: () => yard.library.invalidate() };
+	const host = {
+		agentDirectory,
+		catalog: () => yard.load({ cwd }),
+		list: () => [],
+		invalidate: () => yard.library.invalidate(),
+	};
 	await createProfile("x", { kind: "questions" }, context, host);
 	assert.deepEqual(offered, [
 		`Global (${join(agentDirectory, "agent-profiles")})`,

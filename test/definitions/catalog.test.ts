@@ -150,7 +150,7 @@ describe("X3: where definitions are found", () => {
 		yard.write("agent/subagents/.hidden.md", markdown("c"));
 		yard.write("agent/subagents/notes.md", "# only notes");
 		yard.write("agent/subagents/README.md", "# what this is for");
-		yard.write("project/.pi/agents/d.md", markdown("d"));
+		yard.write("project/.pi/chains/d.md", markdown("d"));
 		mkdirSync(join(yard.agentDirectory, "subagents", "dir.md"));
 		const catalog = yard.load();
 		assert.deepEqual(callable(catalog, "profile"), []);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Catalog, createLibrary, type Library } from "../../src/definitions/catalog.ts";
 import type { TrustContext } from "../../src/definitions/trust.ts";
+import { FOREIGN_SOURCES } from "../../src/domain/definition.ts";
 
 /** A home with an agent directory and a project, for the loader alone: no pi runs here. */
 export interface LibraryYard {
@@ -42,7 +43,12 @@ export function createLibraryYard(): LibraryYard {
 			writeFileSync(target, text, { mode });
 			return target;
 		},
-		load: (changes = {}) => library.load({ agentDirectory, trust: { ...asked(project, agentDirectory), ...changes } }),
+		load: (changes = {}) =>
+			library.load({
+				agentDirectory,
+				sources: FOREIGN_SOURCES,
+				trust: { ...asked(project, agentDirectory), ...changes },
+			}),
 		dispose() {
 			if (before === undefined) delete process.env.HOME;
 			else process.env.HOME = before;

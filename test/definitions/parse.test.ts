@@ -27,7 +27,7 @@ describe("a definition's file", () => {
 		assert.deepEqual(definition([]), {
 			name: "x",
 			description: "",
-			model: { provider: undefined, name: undefined, thinking: undefined },
+			model: { rule: "own", provider: undefined, name: undefined, thinking: undefined },
 			body: "",
 			addition: "",
 			tools: { kind: "inherit" },
@@ -40,6 +40,8 @@ describe("a definition's file", () => {
 			fallbackModels: [],
 			budget: { tokens: 0, cost: 0, turns: 0 },
 			mayAsk: true,
+			promptMode: "replace",
+			translated: [],
 		});
 	});
 
@@ -71,7 +73,7 @@ describe("a definition's file", () => {
 		assert.deepEqual(read, {
 			name: "x",
 			description: "looks at code",
-			model: { provider: "anthropic", name: "claude-sonnet-4-5", thinking: "max" },
+			model: { rule: "own", provider: "anthropic", name: "claude-sonnet-4-5", thinking: "max" },
 			body: "You review.",
 			addition: "be kind",
 			tools: { kind: "allow", names: ["read", "bash", "grep"] },
@@ -84,6 +86,8 @@ describe("a definition's file", () => {
 			fallbackModels: ["mock/m2", "m3:low"],
 			budget: { tokens: 2_500, cost: 0.5, turns: 3 },
 			mayAsk: false,
+			promptMode: "replace",
+			translated: [],
 		});
 	});
 

@@ -88,7 +88,7 @@ const changesOf = (draft: Draft, body: string): Changes => ({
 const expectedOf = (draft: Draft, body: string) => ({
 	name: "x",
 	description: draft.description ?? "",
-	model: { provider: draft.provider, name: draft.model, thinking: draft.thinkingLevel },
+	model: { rule: "own", provider: draft.provider, name: draft.model, thinking: draft.thinkingLevel },
 	body: body.replace(/\r\n?/g, "\n").trim(),
 	addition: draft.appendSystemPrompt ?? "",
 	tools: draft.tools ? { kind: "allow", names: draft.tools } : { kind: "inherit" },
@@ -104,6 +104,8 @@ const expectedOf = (draft: Draft, body: string) => ({
 	fallbackModels: draft.fallbackModels ?? [],
 	budget: { tokens: draft.maxTokens ?? 0, cost: draft.maxCost ?? 0, turns: draft.maxTurns ?? 0 },
 	mayAsk: draft.mayAsk ?? true,
+	promptMode: "replace",
+	translated: [],
 });
 
 /** What a file on disk can hold: lone surrogates have no encoding. */
@@ -114,7 +116,12 @@ describe("A154 W21: what is saved is read again, whatever the text", () => {
 		await fc.assert(
 			fc.asyncProperty(drafts, anyText, async (draft, body) => {
 				const text = throughDisk(await renderDefinition("x", changesOf(draft, body)));
-				assert.deepEqual(parseDefinition(text, "profile"), { kind: "definition", definition: expectedOf(draft, body) });
+				assert.deepEqual(parseDefinition(text, "profile"), {
+					kind: "definition",
+					definition: expectedOf(draft, body),
+					writtenName: "x",
+					warnings: [],
+				});
 			}),
 			{ numRuns: 500 },
 		);
@@ -128,7 +135,12 @@ describe("A154 W21: what is saved is read again, whatever the text", () => {
 				const changed = await renderChanged(first, { fields, body });
 				assert.ok(changed.ok);
 				const parsed = parseDefinition(throughDisk(changed.value), "profile");
-				assert.deepEqual(parsed, { kind: "definition", definition: expectedOf(after, body) });
+				assert.deepEqual(parsed, {
+					kind: "definition",
+					definition: expectedOf(after, body),
+					writtenName: "x",
+					warnings: [],
+				});
 			}),
 			{ numRuns: 300 },
 		);

@@ -24,13 +24,14 @@ before(() => {
 after(() => rmSync(base, { recursive: true, force: true }));
 
 const empty: Catalog = {
-	kinds: { profile: new Map(), preset: new Map(), agent: new Map() },
+	entries: new Map(),
 	ignored: new Set(),
 	diagnostics: [],
+	warnings: [],
 };
 
 function definition(lines: readonly string[], body = "", origin: Partial<Origin> = {}): AgentDefinition {
-	const kind: DefinitionKind = origin.kind ?? "profile";
+	const kind = (origin.kind ?? "profile") as DefinitionKind;
 	const parsed = parseDefinition(`---\nname: x\ndescription: d\n${lines.join("\n")}\n---\n${body}`, kind);
 	assert.ok(parsed.kind === "definition", JSON.stringify(parsed));
 	const path = join(base, "x.md");
@@ -76,6 +77,7 @@ async function plan(defined: AgentDefinition | undefined, changes: Partial<Agent
 		word: "profile",
 		definition: defined,
 		model: undefined,
+		sessionModel: undefined,
 		inheritedModel: { provider: "mock", id: "mock-1", thinking: "off" },
 		elsewhere: false,
 		internalTools: [],

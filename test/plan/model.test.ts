@@ -74,10 +74,13 @@ describe("X10: a name stands for one model", () => {
 
 describe("X10 B27: which model a run gets", () => {
 	const plan = (request: Partial<ModelRequest>, models: () => readonly AvailableModel[] = () => MODELS) =>
-		planModel({ asked: undefined, choice: undefined, inherited: undefined, mustBeNamed: false, ...request }, models);
+		planModel(
+			{ asked: undefined, choice: undefined, inherited: undefined, session: undefined, mustBeNamed: false, ...request },
+			models,
+		);
 	const unasked = () => assert.fail("nobody named a model");
 	const parent = { provider: "openai", id: "gpt-5", thinking: "low" };
-	const choice = { provider: undefined, name: undefined, thinking: undefined };
+	const choice = { rule: "own", provider: undefined, name: undefined, thinking: undefined } as const;
 
 	test("a profile's own model goes before the parent's, with its own level or none", () => {
 		assert.deepEqual(plan({ choice: { ...choice, name: "haiku" }, inherited: parent }), {

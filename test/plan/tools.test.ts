@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ToolPolicy } from "../../src/domain/definition.ts";
-import { planTools, type SessionTools, type ToolRequest } from "../../src/plan/tools.ts";
+import { type OwnPolicy, planTools, type SessionTools, type ToolRequest } from "../../src/plan/tools.ts";
 
 const ALL = [
 	"read",
@@ -18,7 +17,7 @@ const ALL = [
 ];
 const ACTIVE = ["read", "bash", "edit", "write", "web", "delegate_to_subagents"];
 
-function plan(policy: ToolPolicy, changes: Partial<ToolRequest> = {}, session: Partial<SessionTools> = {}) {
+function plan(policy: OwnPolicy, changes: Partial<ToolRequest> = {}, session: Partial<SessionTools> = {}) {
 	let asked = 0;
 	const request: ToolRequest = {
 		policy,
@@ -34,12 +33,12 @@ function plan(policy: ToolPolicy, changes: Partial<ToolRequest> = {}, session: P
 	});
 	return { ...result, asked };
 }
-const value = (policy: ToolPolicy, changes: Partial<ToolRequest> = {}, session: Partial<SessionTools> = {}) => {
+const value = (policy: OwnPolicy, changes: Partial<ToolRequest> = {}, session: Partial<SessionTools> = {}) => {
 	const result = plan(policy, changes, session);
 	assert.ok(result.ok, JSON.stringify(result));
 	return result.value;
 };
-const error = (policy: ToolPolicy, changes: Partial<ToolRequest> = {}) => {
+const error = (policy: OwnPolicy, changes: Partial<ToolRequest> = {}) => {
 	const result = plan(policy, changes);
 	assert.ok(!result.ok);
 	return result.error;
@@ -80,7 +79,7 @@ describe("a tool policy", () => {
 	test("X4: a name that nobody knows, or in another case, is an error before the spawn", () => {
 		assert.equal(
 			error({ kind: "allow", names: ["Read", "grep", "wbe"] }),
-			'Unknown tools: "Read", "wbe". Available tools: read, bash, powershell, edit, write, grep, find, ls, web',
+			'Unknown tools: "Read", "wbe". Available tools: read, grep, find, bash, powershell, edit, write, ls, web',
 		);
 		assert.match(error({ kind: "deny", names: ["Bash"], from: "all" }), /^Unknown tools: "Bash"/);
 		assert.match(error({ kind: "deny", names: ["Bash"], from: "active" }), /^Unknown tools: "Bash"/);
@@ -102,10 +101,10 @@ describe("a tool policy", () => {
 		assert.match(error({ kind: "allow", names: ["read", "subagent"] }), /^No sub-agent can have the tools "subagent"/);
 	});
 
-	test("A38 W14: excludeTools is taken from all tools, also inactive ones, without ours", () => {
+	test("A38 W14: excludeTools is taken from all tools, also inactive ones, without ours, and powershell goes with bash", () => {
 		assert.deepEqual(value({ kind: "deny", names: ["write", "edit", "bash"], from: "all" }), {
-			args: ["--tools", "read,powershell,grep,find,ls,web"],
-			names: ["read", "powershell", "grep", "find", "ls", "web"],
+			args: ["--tools", "read,grep,find,ls,web"],
+			names: ["read", "grep", "find", "ls", "web"],
 			demand: NONE,
 		});
 	});
@@ -125,7 +124,7 @@ describe("a tool policy", () => {
 	test("what is excluded is excluded from the tools of its own extensions too, and those stay", () => {
 		const hasOthers = { extensions: true, cwd: false };
 		assert.deepEqual(value({ kind: "deny", names: ["bash", "theirs"], from: "all" }, { hasOthers }), {
-			args: ["--exclude-tools", "bash"],
+			args: ["--exclude-tools", "bash,powershell"],
 			names: undefined,
 			demand: { kind: "has-all-but", names: ["theirs"] },
 		});
@@ -139,7 +138,7 @@ describe("a tool policy", () => {
 	test("C27 W33: what the contract needs cannot be excluded", () => {
 		const changes = { hasOthers: { extensions: true, cwd: false }, internal: ["subagent_finalize"] };
 		const args = (names: readonly string[]) => value({ kind: "deny", names, from: "all" }, changes).args;
-		assert.deepEqual(args(["bash", "subagent_finalize"]), ["--exclude-tools", "bash"]);
+		assert.deepEqual(args(["bash", "subagent_finalize"]), ["--exclude-tools", "bash,powershell"]);
 		assert.deepEqual(args(["subagent_finalize"]), []);
 	});
 });
@@ -150,11 +149,11 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 	const session = { ...MCP, active: [...ACTIVE, "codemode", "mcp__s__direct"], indirect: INDIRECT };
 	const plain = { ...MCP, active: ACTIVE, indirect: INDIRECT };
 	const mcp = { mcp: "switchable" } as const;
-	const args = (policy: ToolPolicy, changes: Partial<ToolRequest> = mcp, tools: Partial<SessionTools> = session) =>
+	const args = (policy: OwnPolicy, changes: Partial<ToolRequest> = mcp, tools: Partial<SessionTools> = session) =>
 		value(policy, changes, tools).args;
 
 	test("an allowlist without MCP tools excludes them all, and no server starts", () => {
-		const policy: ToolPolicy = { kind: "allow", names: ["read", "codemode"] };
+		const policy: OwnPolicy = { kind: "allow", names: ["read", "codemode"] };
 		assert.deepEqual(args(policy), ["--tools", "read,codemode", "--exclude-tools", "mcp__*", "--no-mcp"]);
 		assert.deepEqual(args(policy, { mcp: "always on" }), ["--tools", "read,codemode", "--exclude-tools", "mcp__*"]);
 		assert.deepEqual(args({ kind: "allow", names: ["read"] }, { mcp: "none" }), ["--tools", "read"]);
@@ -179,7 +178,7 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 	});
 
 	test("denied MCP tools are excluded by pi too, and never unknown", () => {
-		const deny = (names: readonly string[], from: "all" | "active" = "active"): ToolPolicy => ({
+		const deny = (names: readonly string[], from: "all" | "active" = "active"): OwnPolicy => ({
 			kind: "deny",
 			names,
 			from,
@@ -204,7 +203,7 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 	});
 
 	test("excludeTools hands over no tool that the session has not active and pi does not declare by itself [A38]", () => {
-		const policy: ToolPolicy = { kind: "deny", names: ["bash", "powershell"], from: "all" };
+		const policy: OwnPolicy = { kind: "deny", names: ["bash", "powershell"], from: "all" };
 		assert.deepEqual(value(policy, mcp, plain).names, [
 			...["read", "edit", "write", "grep", "find", "ls", "web", "mcp__s__direct"],
 		]);
@@ -212,7 +211,7 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 	});
 
 	test("an agent without tool fields reaches the MCP tools that its session reaches [C6]", () => {
-		const inherit: ToolPolicy = { kind: "inherit" };
+		const inherit: OwnPolicy = { kind: "inherit" };
 		const active = { ...mcp, unrestricted: "active" } as const;
 		assert.deepEqual(args(inherit, active), ["--tools", "read,bash,edit,write,web,codemode,mcp__s__direct,mcp__*"]);
 		assert.deepEqual(args(inherit, active, plain), [

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { type Catalog, describeDiagnostic } from "../../src/definitions/catalog.ts";
+import { callable, findDefinition, hiddenBy, notOffered, uncallable } from "../../src/definitions/lookup.ts";
+import { DEFINITION_KINDS, FOREIGN_SOURCES } from "../../src/domain/definition.ts";
+import { createLibraryYard, type LibraryYard, markdown } from "./library-yard.ts";
+
+let yard: LibraryYard;
+beforeEach(() => {
+	yard = createLibraryYard();
+});
+afterEach(() => yard.dispose());
+
+const where = (catalog: Catalog, word: "profile" | "preset" | "agent", name: string): string => {
+	const found = findDefinition(catalog, word, name);
+	assert.ok(found.ok, JSON.stringify(found));
+	return found.value.origin.path.replace(yard.root, "~");
+};
+const agent = (name: string, ...lines: readonly string[]) =>
+	`---\nname: ${name}\ndescription: d\n${lines.join("\n")}\n---\nYou.`;
+
+/** In the order in which they win. */
+const PLACES = [
+	"project/.pi/agent-profiles",
+	"agent/agent-profiles",
+	"project/.pi/subagents",
+	"agent/subagents",
+	"project/.pi/prompts",
+	"project/prompts",
+	"agent/prompts",
+	"project/.pi/agents",
+	"agent/agents",
+	"project/.agents/agents",
+	".agents/agents",
+	"project/.claude/agents",
+	".claude/agents",
+	"project/.opencode/agent",
+	"project/.opencode/agents",
+	".config/opencode/agent",
+	".config/opencode/agents",
+];
+
+describe("X36: the places of other programs' agents", () => {
+	test("all are read, with subfolders, and any of the three words reaches them", () => {
+		for (const [at, place] of PLACES.entries()) yard.write(`${place}/team/a${at}.md`, markdown(`a${at}`));
+		const catalog = yard.load({ flag: "approve" });
+		for (const word of DEFINITION_KINDS) {
+			for (const [at, place] of PLACES.entries())
+				assert.equal(where(catalog, word, `a${at}`), `~/${place}/team/a${at}.md`);
+		}
+		const sources = new Set(callable(catalog, "profile").map(({ origin }) => origin.kind));
+		assert.deepEqual([...sources].sort(), [...DEFINITION_KINDS, ...FOREIGN_SOURCES].sort());
+		assert.deepEqual(catalog.diagnostics, []);
+	});
+
+	test("our own win, then the others in their order, a project's before the person's; what is hidden is known", () => {
+		for (const place of PLACES) yard.write(`${place}/x.md`, markdown("x"));
+		for (let first = 0; first < PLACES.length; first++) {
+			if (first > 0) yard.write(`${PLACES[first - 1]}/x.md`, markdown("other"));
+			yard.library.invalidate();
+			const catalog = yard.load({ flag: "approve" });
+			assert.equal(where(catalog, "profile", "x"), `~/${PLACES[first]}/x.md`);
+			const found = findDefinition(catalog, "profile", "x");
+			const hidden = found.ok ? hiddenBy(catalog, found.value) : [];
+			if (first >= 7) assert.equal(hidden.length, PLACES.length - first - 1);
+		}
+	});
+
+	test("of two equal names in one place the first path wins, and the other is known as hidden", () => {
+		yard.write(".claude/agents/a/x.md", agent("x", "model: first"));
+		yard.write(".claude/agents/b/x.md", agent("x", "model: second"));
+		const catalog = yard.load();
+		assert.equal(where(catalog, "agent", "x"), "~/.claude/agents/a/x.md");
+		const found = findDefinition(catalog, "agent", "x");
+		assert.deepEqual(found.ok && hiddenBy(catalog, found.value).map(({ path }) => path.replace(yard.root, "~")), [
+			"~/.claude/agents/b/x.md",
+		]);
+		assert.deepEqual(catalog.diagnostics, []);
+	});
+
+	test("definitionSources chooses, and ours are always read", () => {
+		yard.write(".claude/agents/c.md", agent("c"));
+		yard.write("agent/agents/p.md", agent("p"));
+		yard.write("agent/agent-profiles/o.md", markdown("o"));
+		const { agentDirectory, project } = yard;
+		const trust = { cwd: project, agentDirectory, isProjectTrusted: true, flag: undefined, trustsByDefault: false };
+		const names = (sources: typeof FOREIGN_SOURCES) =>
+			callable(yard.library.load({ agentDirectory, sources, trust }), "profile").map(({ name }) => name);
+		assert.deepEqual(names(["claude"]), ["c", "o"]);
+		assert.deepEqual(names(["pi"]), ["o", "p"]);
+		assert.deepEqual(names([]), ["o"]);
+	});
+
+	test("in a project that nobody has decided about, a foreign file hides nothing of the person's own", () => {
+		yard.write("project/.claude/agents/x.md", agent("x"));
+		yard.write(".config/opencode/agent/x.md", agent("x"));
+		yard.write("project/.claude/agents/only.md", agent("only"));
+		const catalog = yard.load();
+		assert.equal(where(catalog, "profile", "x"), "~/.config/opencode/agent/x.md");
+		assert.equal(where(catalog, "profile", "only"), "~/project/.claude/agents/only.md");
+		const trusted = yard.load({ flag: "approve" });
+		assert.equal(where(trusted, "profile", "x"), "~/project/.claude/agents/x.md");
+	});
+
+	test("a project that is not trusted brings none, and that is said", () => {
+		yard.write("project/.claude/agents/x.md", agent("x"));
+		const catalog = yard.load({ flag: "no-approve" });
+		assert.deepEqual(callable(catalog, "profile"), []);
+		assert.match(catalog.diagnostics.map(describeDiagnostic).join(), /1 definition is ignored/);
+	});
+
+	test("no link of a project leads out of it, here either", () => {
+		yard.write("outside/x.md", agent("x"));
+		mkdirSync(join(yard.project, ".claude"));
+		symlinkSync(join(yard.root, "outside"), join(yard.project, ".claude/agents"));
+		mkdirSync(join(yard.project, ".agents/agents"), { recursive: true });
+		symlinkSync(join(yard.root, "outside/x.md"), join(yard.project, ".agents/agents/x.md"));
+		assert.deepEqual(callable(yard.load(), "profile"), []);
+	});
+
+	test("a name as its file writes it can be called while only one file has it", () => {
+		yard.write(".claude/agents/a.md", agent('"Code Reviewer"'));
+		assert.equal(where(yard.load(), "profile", "Code Reviewer"), "~/.claude/agents/a.md");
+		assert.equal(where(yard.load(), "profile", "Code-Reviewer"), "~/.claude/agents/a.md");
+		yard.write(".claude/agents/b.md", agent("Code-Reviewer"));
+		yard.write(".claude/agents/c.md", agent('"Code  Reviewer"'));
+		yard.library.invalidate();
+		assert.equal(where(yard.load(), "profile", "Code-Reviewer"), "~/.claude/agents/a.md");
+		assert.equal(findDefinition(yard.load(), "profile", "code reviewer").ok, false);
+	});
+
+	test("what cannot be called is known before it is called, with its file and line, and hides others of its name", () => {
+		yard.write(".claude/agents/x.md", agent("x", "isolation: worktree"));
+		yard.write(".config/opencode/agent/x.md", agent("x"));
+		const catalog = yard.load();
+		assert.deepEqual(callable(catalog, "profile"), []);
+		assert.deepEqual(
+			uncallable(catalog).map(({ name, problem }) => [name, problem.line]),
+			[["x", 4]],
+		);
+		const found = findDefinition(catalog, "profile", "x");
+		assert.match(found.ok ? "" : found.error.message, /cannot be used: .*x\.md:4: "isolation: worktree" cannot be had/);
+	});
+
+	test("a primary agent is not offered, and whoever calls it is told why", () => {
+		yard.write(".config/opencode/agent/build.md", "---\ndescription: d\nmode: primary\n---\nYou.");
+		const catalog = yard.load();
+		assert.deepEqual([callable(catalog, "profile"), notOffered(catalog).map(({ name }) => name)], [[], ["build"]]);
+		const found = findDefinition(catalog, "preset", "build");
+		assert.match(found.ok ? "" : found.error.message, /^The preset "build" is no sub-agent: .*"mode" is "primary"/);
+	});
+});
