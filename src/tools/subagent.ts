@@ -2,6 +2,7 @@ import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
+import type { EarlierSession } from "../domain/earlier-session.ts";
 import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { AvailableModel } from "../plan/model.ts";
@@ -11,6 +12,7 @@ import { renderSubagentCall } from "../present/call-view.ts";
 import { blockStatusOf, presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
 import { remarksOn } from "../present/remarks.ts";
 import { renderWindows } from "../present/windows-view.ts";
+import { askedSessions } from "./agent-sessions.ts";
 import { respellModels } from "./model-parameter.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 import { parseSubagent, type SubagentParameters, subagentParameters } from "./subagent-schema.ts";
@@ -42,11 +44,12 @@ export function subagentTool(
 			const call = callOf(host, callId, signal, onUpdate, context);
 			const parsed = parseSubagent(parameters, call.parent);
 			if (!parsed.ok) throw new Error(parsed.error);
+			const sessions = await askedSessions(parsed.value.requests, call);
 			const rows = await planRows(parsed.value.requests, call);
 			await runRows(rows, call);
 			const { outputLimit } = call.parent.settings;
 			const limits = shareLimit(rows.map(lengthOf), outputLimit);
-			const answers = rows.flatMap((row, at) => answerOf(row, limits[at] ?? outputLimit));
+			const answers = rows.flatMap((row, at) => answerOf(row, sessions[at], limits[at] ?? outputLimit));
 			const [first] = answers;
 			const [text, details, remarks] =
 				parsed.value.form === "parallel"
@@ -77,13 +80,13 @@ function lengthOf({ state: { phase } }: Row): number {
 	return outcome.kind === "completed" ? outcome.text.length : text.length;
 }
 
-function answerOf(row: Row, limit: number): Answer[] {
+function answerOf(row: Row, session: EarlierSession | undefined, limit: number): Answer[] {
 	const { request, state } = row;
 	if (state.phase.kind !== "done") return [];
 	const { result } = state.phase;
 	const shared = { name: request.label, request, result };
 	if (request.family === "agent") {
-		const answer = agentAnswer(request.sessionId, result, limit);
+		const answer = agentAnswer(request.sessionId, session, result, limit);
 		return [{ ...shared, status: statusOf(row), answer, remarks: [] }];
 	}
 	const answer = presetAnswer(request.runId, result, limit);

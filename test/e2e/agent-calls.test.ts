@@ -129,7 +129,10 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	assert.match(JSON.stringify(fresh?.usage), /"input":100,/);
 
 	assert.equal(cannot?.isError, false, "C12: ERROR is an answer");
-	assert.equal(cannot?.text, "**Status:** ERROR\n**Session ID:** `kept-1`\n\n---\n\nno way\n\na part");
+	assert.equal(
+		cannot?.text,
+		"**Status:** ERROR\n**Session ID:** `kept-1`\n**Session:** new\n\n---\n\nno way\n\na part",
+	);
 	assert.deepEqual(detailsOf(cannot).finalized, {
 		status: "ERROR",
 		error: "no way",

@@ -180,3 +180,37 @@ test("C17 C23 C29 X23 W32 F54: one writer at a time, whoever is killed in whatev
 	assert.match(gone?.text ?? "", /\*\*Session ID:\*\* `one`/);
 	assert.ok(!readdirSync(join(file, "..")).some((name) => name.includes("lock")) && existsSync(file));
 });
+
+test("A call with a session id says whether the session goes on, or is new and whose the id was [C11, C15, X38]", async (t) => {
+	const stage = await createStage(t);
+	const { home, define, call } = stage;
+	scout(stage);
+	define("prompts/other.md", ["name: other", "description: d"], "OTHER BODY");
+	const elsewhere = join(home.root, "elsewhere");
+	mkdirSync(elsewhere);
+	const sessionLine = (outcome: { text: string } | undefined) =>
+		/^\*\*Session:\*\* .*$/m.exec(outcome?.text ?? "")?.[0];
+	const results = await call(
+		[
+			{ agent: "scout", task: "one", sessionId: "mine" },
+			{ agent: "scout", task: "two", sessionId: "mine" },
+			{ agent: "other", task: "three", sessionId: "mine" },
+			{ agent: "scout", task: "four", sessionId: "mine", cwd: elsewhere },
+			{ agent: "scout", task: "five" },
+			{ tasks: [{ agent: "scout", task: "six", sessionId: "mine" }] },
+		],
+		Object.fromEntries(["one", "two", "three", "four", "five", "six"].map((task) => [task, [success(task)]])),
+	);
+	assert.match(
+		results[0]?.text ?? "",
+		/^\*\*Status:\*\* SUCCESS\n\*\*Session ID:\*\* `mine`\n\*\*Session:\*\* new\n\n---\n\none$/,
+	);
+	assert.deepEqual(results.map(sessionLine), [
+		"**Session:** new",
+		"**Session:** continued, 3 messages",
+		'**Session:** new (the id is also a session of agent "scout")',
+		`**Session:** new (the id is also a session of ${['agent "other" in', 'agent "scout" in'].map((agent) => `${agent} ${home.project}`).join(", ")})`,
+		undefined,
+		"**Session:** continued, 6 messages",
+	]);
+});

@@ -83,7 +83,7 @@ test("C9 C12 C19–C25 X13 X22: how an agent may end, and that it ends there", a
 			`SUCCESS\n${SUCCESS("valid")}`,
 			`FAILED\n${failed("Sub-agent ended without a valid subagent_finalize call (3 corrections)")}`,
 			`SUCCESS\n${SUCCESS("beside others")}`,
-			`SUCCESS\n${SUCCESS("all the same")}`,
+			`SUCCESS\n${SUCCESS("all the same").replace("\n\n---", "\n**Session:** new\n\n---")}`,
 			`SUCCESS\n${SUCCESS("the first")}`,
 			`SUCCESS\n${SUCCESS("42")}`,
 			`SUCCESS\n${SUCCESS("after a retry")}`,

@@ -64,7 +64,7 @@ test("issue 9.4: a summary line stays a line, and a short one, whatever the name
 
 test("issue 9.4: an error in an answer is bounded too", () => {
 	const result = { ...resultWithout("run-1", initialState, failure, 1), text: "partial ".repeat(5_000) };
-	for (const answer of [presetAnswer("run-1", result, 1_000), agentAnswer("id-1", result, 1_000)]) {
+	for (const answer of [presetAnswer("run-1", result, 1_000), agentAnswer("id-1", undefined, result, 1_000)]) {
 		assert.ok(answer.startsWith("Error: first\nsecond"));
 		assert.ok(answer.length < 5_500, String(answer.length));
 	}

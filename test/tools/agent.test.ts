@@ -97,7 +97,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		const { call } = session();
 		const error: Finalized = { status: "ERROR", error: "no way", result: "a part" };
 		const { text, details, failed } = await call({ agent: "scout", task: task(finalize(error)), sessionId: "id-1" });
-		assert.equal(text, "**Status:** ERROR\n**Session ID:** `id-1`\n\n---\n\nno way\n\na part");
+		assert.equal(text, "**Status:** ERROR\n**Session ID:** `id-1`\n**Session:** new\n\n---\n\nno way\n\na part");
 		assert.deepEqual([details.sessionId, details.finalized, failed], ["id-1", error, false]);
 		assert.deepEqual(
 			details.windows[0]?.lines.map((line) => line.text),
@@ -108,7 +108,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 			task: task(finalize({ ...error, result: undefined })),
 			sessionId: "id-1",
 		});
-		assert.equal(bare.text, "**Status:** ERROR\n**Session ID:** `id-1`\n\n---\n\nno way");
+		assert.equal(bare.text, "**Status:** ERROR\n**Session ID:** `id-1`\n**Session:** new\n\n---\n\nno way");
 	});
 
 	test("C21 C23 X13: without an answer the call fails, says why, names the session and keeps what was written", async () => {
@@ -125,7 +125,10 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		];
 		for (const [steps, error] of cases) {
 			const { text, details, failed } = await call({ agent: "scout", task: task(...steps), sessionId: "kept" });
-			assert.equal(text, `Error: ${error}\n**Session ID:** \`kept\` ${GO_ON}\n\nWhat it had written:\n\njust text`);
+			assert.equal(
+				text,
+				`Error: ${error}\n**Session ID:** \`kept\` ${GO_ON}\n**Session:** new\n\nWhat it had written:\n\njust text`,
+			);
 			assert.deepEqual([details.sessionId, details.finalized, failed], ["kept", undefined, true]);
 		}
 	});
@@ -148,7 +151,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		const { call, cwd } = session();
 		const cases: [SubagentParameters, string][] = [
 			[{ agent: "nobody", task: "x" }, 'Unknown agent: "nobody". Available agents: brief, scout'],
-			[{ agent: "../scout", task: "x" }, 'Unknown agent: "../scout". Available agents: brief, scout'],
+			[{ agent: "../scout", task: "x" }, 'Unknown agent: "../scout". Available agents: scout, brief'],
 			[{ agent: "scout", task: "x", cwd: "relative" }, "cwd must be an absolute path"],
 			[{ agent: "scout", task: "x", cwd: `${cwd}/../x` }, "cwd must not contain '..' path segments"],
 			[{ agent: "scout", task: "x", cwd: `${cwd}/no` }, `cwd does not exist: ${cwd}/no`],
@@ -216,14 +219,15 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 				{ agent: "brief", task: answering("a preset's definition"), sessionId: "id-5" },
 			],
 		});
-		const header = (status: string, id: string) => `**Status:** ${status}\n**Session ID:** \`${id}\`\n\n---\n\n`;
+		const header = (status: string, id: string) =>
+			`**Status:** ${status}\n**Session ID:** \`${id}\`\n**Session:** new\n\n---\n\n`;
 		assert.equal(
 			text,
 			[
 				"[1/5] brief: completed\nshort",
 				`[2/5] scout: SUCCESS\n${header("SUCCESS", "id-2")}long`,
 				`[3/5] scout: ERROR\n${header("ERROR", "id-3")}no`,
-				`[4/5] scout: FAILED\nError: Sub-agent ended without a valid subagent_finalize call (3 corrections)\n**Session ID:** \`id-4\` ${GO_ON}\n\nWhat it had written:\n\nx`,
+				`[4/5] scout: FAILED\nError: Sub-agent ended without a valid subagent_finalize call (3 corrections)\n**Session ID:** \`id-4\` ${GO_ON}\n**Session:** new\n\nWhat it had written:\n\nx`,
 				`[5/5] brief: SUCCESS\n${header("SUCCESS", "id-5")}a preset's definition`,
 			].join("\n\n"),
 		);
@@ -270,11 +274,12 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		);
 		assert.equal(
 			text,
-			`Error: Sub-agent was aborted\n**Session ID:** \`id-7\` ${GO_ON}\n\nWhat it had written:\n\nI am at`,
+			`Error: Sub-agent was aborted\n**Session ID:** \`id-7\` ${GO_ON}\n**Session:** new\n\nWhat it had written:\n\nI am at`,
 		);
 		assert.equal(failed, true);
 		assert.deepEqual(new Set(seen.flatMap(({ sessionIds }) => sessionIds)), new Set(["id-7"]));
-		const [window] = seen.at(-1)?.windows ?? [];
+		const [window] =
+			seen.find(({ windows }) => windows[0]?.lines.some((line) => line.text === "I am at"))?.windows ?? [];
 		assert.deepEqual([window?.name, window?.status, window?.timeout], ["scout", "running", 0]);
 	});
 });
