@@ -45,6 +45,8 @@ const taskOf = (state: RunState): ShownTask => ({
 	timeoutSeconds: 600,
 	profile: undefined,
 	spec: undefined,
+	task: "work",
+	directory: undefined,
 	state,
 });
 

@@ -40,6 +40,8 @@ export interface Row {
 	plan: Result<PlannedRun>;
 	/** Where its child has been started already. */
 	parked: ParkedRun | undefined;
+	/** Once it has one. */
+	directory: string | undefined;
 	state: RunState;
 }
 
@@ -47,6 +49,7 @@ export interface Row {
 export interface CallDetails {
 	readonly windows: readonly TaskWindow[];
 	readonly maxLinesPerWindow: number;
+	readonly maxConcurrency: number;
 	readonly globalStatus: "running" | "done";
 	readonly sessionIds: readonly string[];
 }
@@ -83,7 +86,7 @@ export async function planRows(requests: readonly RunRequest[], { id, host, cont
 		requests.map(async (request) => {
 			const plan = await planRun(request, parent, surroundings, extension);
 			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
-			return { request, plan, parked: undefined, state };
+			return { request, plan, parked: undefined, directory: undefined, state };
 		}),
 	);
 	const planned = rows.filter(({ plan }) => plan.ok).length;
@@ -166,6 +169,7 @@ async function runRow(
 	if (stop.aborted) return refuse({ kind: "stopped", cause: stopCauseOf(stop) });
 	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });
 	const { run, launch } = prepared.value;
+	row.directory = run.directory;
 	host.keep(recordOf(row, run.directory));
 	const begun = () => live?.begun(run);
 	end(await execute(run, stop, (state) => change(row, state), shownIn.value(launch), begun), run.directory);
@@ -247,7 +251,7 @@ export const modelsOf = (spec: RunSpec | undefined): Pick<KeptRun, "scope" | "re
 	resolvedModel: spec?.model && nameOf(spec.model),
 });
 
-const shown = ({ request, plan, state }: Row): ShownTask => ({
+const shown = ({ request, plan, directory, state }: Row): ShownTask => ({
 	name: request.label,
 	sessionId: request.sessionId,
 	timeoutSeconds: plan.ok
@@ -255,15 +259,18 @@ const shown = ({ request, plan, state }: Row): ShownTask => ({
 		: (request.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0),
 	profile: request.definition,
 	spec: plan.ok ? plan.value.spec : undefined,
+	task: request.task,
+	directory,
 	state,
 });
 
 export function detailsOf(rows: readonly Row[], parent: Parent, globalStatus: "running" | "done"): CallDetails {
-	const { maxLinesPerWindow } = parent.settings;
+	const { maxLinesPerWindow, maxConcurrency } = parent.settings;
 	const audience = audienceOf(parent.settings, process.stdout, homedir());
 	return {
 		windows: (globalStatus === "done" ? finalWindows : partialWindows)(rows.map(shown), audience),
 		maxLinesPerWindow,
+		maxConcurrency,
 		globalStatus,
 		sessionIds: rows.map(({ request }) => request.sessionId),
 	};

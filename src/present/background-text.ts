@@ -31,7 +31,7 @@ const MAX_ERROR_CHARS = 1_000;
 export const footerText = ({ running, total }: BackgroundCounts): string | undefined =>
 	total === 0 ? undefined : `bg: ${running} running / ${total} total`;
 
-export const ICONS = { running: "⏳", completed: "✓", failed: "✗", aborted: "✗" } as const;
+export const ICONS = { running: "●", completed: "✓", failed: "✗", aborted: "■" } as const;
 
 /** What is told when a background run has ended: a notice to the person, a message with more to show to the session. */
 export interface CompletionText {
@@ -96,7 +96,7 @@ const SHOWN_FILES = (["meta", "events", "result", "stdout", "stderr", "transcrip
 const timeText = (at: number) => new Date(at).toJSON();
 
 /** A line of an answer that looks like a row is none of ours. */
-const ROW_HEADS = /^(?=[⏳✓✗] \d{8}-\d{6}-[0-9a-f]{8} )/gm;
+const ROW_HEADS = /^(?=[●✓✗■] \d{8}-\d{6}-[0-9a-f]{8} )/gm;
 
 /** What a run that has ended said, whole where that is known; empty where it said nothing. `limit` characters at most. */
 export function saidText({ runId }: BackgroundRun, end: RunEnd, whole: string | undefined, limit: number): string {

@@ -1,69 +1,61 @@
-/** What a window would like to show below its header. */
-export interface Wish {
-	readonly phase: "waiting" | "running" | "completed" | "error";
-	readonly rows: number;
+/** Divides rows among tasks that would like to show so many each: one after the other gets one more. */
+export function shareRows(wishes: readonly number[], room: number): number[] {
+	const granted = wishes.map(() => 0);
+	let left = Math.min(
+		room,
+		wishes.reduce((sum, wish) => sum + wish, 0),
+	);
+	while (left > 0) {
+		for (const [index, wish] of wishes.entries()) {
+			const has = granted[index] ?? 0;
+			if (left === 0 || has >= wish) continue;
+			granted[index] = has + 1;
+			left--;
+		}
+	}
+	return granted;
 }
 
-/** What a block looked like the last time: its windows do not shrink while they run. */
-export interface Layout {
-	/** The most windows that ran at the same time: among so many the room is divided. */
-	readonly slots: number;
-	/** Rows below each header. */
-	readonly granted: readonly number[];
-	/** The windows that are shown, in order. */
-	readonly shown: readonly number[];
-	readonly hidden: number;
-}
+/** A row of a block, for a task or for several that have something in common. */
+export type Item<T> =
+	| { readonly kind: "task"; readonly task: T }
+	| { readonly kind: "group"; readonly state: GroupState; readonly tasks: readonly T[] };
 
-export const noLayout: Layout = { slots: 1, granted: [], shown: [], hidden: 0 };
+export type GroupState = "running" | "queued" | "done" | "failed" | "stopped";
+
+/** The states that a row can have, in the order in which they are shown. */
+export interface Sorted<T> {
+	readonly running: readonly T[];
+	readonly failed: readonly T[];
+	readonly done: readonly T[];
+	readonly stopped: readonly T[];
+	readonly queued: readonly T[];
+}
 
 /**
- * Divides `room` rows among windows. Every window has a header before any has more. Running windows grow to their share;
- * a window that is done keeps its rows until a running one needs them, so the block neither shrinks nor jumps.
+ * The rows of a block that may have `room` of them. What runs comes first and is the last to be put together in one row;
+ * what is done goes first.
  */
-export function shareRows(wishes: readonly Wish[], room: number, before: Layout): Layout {
-	const running = wishes.filter(({ phase }) => phase === "running").length;
-	const slots = Math.max(before.slots, running);
-	if (wishes.length > room) return headersOnly(wishes, room, slots);
-	const body = room - wishes.length;
-	const share = Math.max(1, Math.floor(body / slots));
-	const granted = wishes.map((wish, index) => wantedRows(wish, Math.min(before.granted[index] ?? 0, share), share));
-	for (let excess = sum(granted) - body; excess > 0; excess--) {
-		const donor = donorOf(wishes, granted);
-		granted[donor] = (granted[donor] ?? 0) - 1;
-	}
-	return { slots, granted, shown: wishes.map((_wish, index) => index), hidden: 0 };
-}
-
-function wantedRows({ phase, rows }: Wish, held: number, share: number): number {
-	if (phase === "waiting") return 0;
-	return Math.max(held, Math.min(rows, share));
-}
-
-/** Who gives a row first: what is done and needs it least, and the tallest of those. */
-function donorOf(wishes: readonly Wish[], granted: readonly number[]): number {
-	const weight = (index: number) => {
-		const rows = granted[index] ?? 0;
-		if (rows === 0) return -1;
-		const phase = wishes[index]?.phase;
-		if (phase === "running") return rows;
-		// The last row of a failed window says why.
-		return phase === "error" && rows === 1 ? 1_000 + rows : 1_000_000 + rows;
+export function itemsWithin<T>(sorted: Sorted<T>, room: number): Item<T>[] {
+	const each = (tasks: readonly T[]): Item<T>[] => tasks.map((task) => ({ kind: "task", task }));
+	const group = (state: GroupState, tasks: readonly T[]): Item<T>[] => {
+		if (tasks.length === 1) return each(tasks);
+		return tasks.length > 0 ? [{ kind: "group", state, tasks }] : [];
 	};
-	return wishes.reduce((best, _wish, index) => (weight(index) > weight(best) ? index : best), 0);
+	const queued = sorted.queued.length > 0 ? [{ kind: "group", state: "queued", tasks: sorted.queued } as const] : [];
+	const { running, failed, done, stopped } = sorted;
+	const attempts: (() => Item<T>[])[] = [
+		() => [...each(running), ...each(failed), ...each(done), ...group("stopped", stopped), ...queued],
+		() => [...each(running), ...each(failed), ...group("done", done), ...group("stopped", stopped), ...queued],
+		() => [...each(running), ...group("failed", failed), ...group("done", done), ...queued],
+		() => [...each(running), ...group("failed", failed), ...queued],
+		() => [...each(running), ...group("failed", failed)],
+		() => each(running),
+	];
+	for (const attempt of attempts) {
+		const items = attempt();
+		if (items.length <= room) return items;
+	}
+	const shown = Math.max(0, room - 1);
+	return [...each(running.slice(0, shown)), ...group("running", running.slice(shown))].slice(0, Math.max(0, room));
 }
-
-const RANKS = { running: 0, error: 1, completed: 2, waiting: 3 } as const;
-
-/** Not even the headers fit: the ones that matter most, and a line that counts the others. */
-function headersOnly(wishes: readonly Wish[], room: number, slots: number): Layout {
-	const shown = wishes
-		.map(({ phase }, index) => ({ rank: RANKS[phase], index }))
-		.sort((a, b) => a.rank - b.rank || a.index - b.index)
-		.slice(0, Math.max(0, room - 1))
-		.map(({ index }) => index)
-		.sort((a, b) => a - b);
-	return { slots, granted: wishes.map(() => 0), shown, hidden: wishes.length - shown.length };
-}
-
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

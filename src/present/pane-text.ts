@@ -1,14 +1,14 @@
 import type { RunEvent } from "../domain/event.ts";
-import { type BackgroundStatus, endStatusOf } from "../domain/kept-run.ts";
+import { endStatusOf } from "../domain/kept-run.ts";
 import { cut, describeMessage } from "../domain/messages.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
+import { ICONS } from "./background-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import { describeFailure } from "./text.ts";
 
 const MAX_TITLE_CHARS = 60;
 const MAX_REASON_CHARS = 1_000;
-const ICONS: Readonly<Record<BackgroundStatus, string>> = { running: "…", completed: "✓", failed: "✗", aborted: "■" };
 const LOST: Failure = { kind: "lost" };
 
 /** A run's name on one line. A `#` would begin one of tmux's formats wherever the title is shown. */

@@ -1,5 +1,6 @@
 import type { ToolResultMessage } from "@earendil-works/pi-ai";
-import { textOf } from "../domain/messages.ts";
+import { cut, textOf } from "../domain/messages.ts";
+import { sanitizeLine } from "./sanitize.ts";
 import { added, type Piece, toolLine, type WindowLine } from "./window-line.ts";
 
 /** The notice that pi's tools put below a result that is not complete. */
@@ -28,6 +29,17 @@ export function resultLine(message: ToolResultMessage): WindowLine | undefined {
 		...(directories > 0 ? counted(directories, "dir") : []),
 		more,
 	]);
+}
+
+const MAX_ERROR_CHARS = 200;
+
+/** The line of a failed call's result that says why. Of a command that is the last one, below what it has printed. */
+export function errorLine(message: ToolResultMessage): string {
+	const lines = textOf(message)
+		.split("\n")
+		.map(sanitizeLine)
+		.filter((line) => line !== "");
+	return cut((message.toolName === "bash" ? lines.at(-1) : lines[0]) ?? "", MAX_ERROR_CHARS);
 }
 
 const counted = (count: number, noun: string): Piece[] => [added(String(count)), ` ${noun}${count === 1 ? "" : "s"}`];

@@ -4,6 +4,8 @@ export interface WindowLine {
 	readonly kind: "text" | "tool";
 	/** Parts of the text, in order, by their offsets. */
 	readonly marks?: readonly Mark[];
+	/** A tool call that failed: the first line of its error. */
+	readonly failed?: string;
 }
 
 export type Mark = readonly [from: number, to: number, role: MarkRole];

@@ -5,7 +5,7 @@ import { steerText } from "../domain/steer.ts";
 import { expandTabs } from "./fit.ts";
 import { sanitize } from "./sanitize.ts";
 import { type PreviewPlace, toolCallLines } from "./tool-call.ts";
-import { resultLine } from "./tool-result.ts";
+import { errorLine, resultLine } from "./tool-result.ts";
 import type { WindowLine } from "./window-line.ts";
 
 /** The most that is ever kept of a run's lines. */
@@ -34,7 +34,7 @@ export function linesOf(state: RunState, max: number, place: PreviewPlace): read
 	const key = `${max} ${place.width} ${place.cwd}`;
 	return remember(drawnStates, state, key, () => {
 		const kept = [textLines(tailOf(state.partial)).slice(-max)];
-		const results = new Map<string, WindowLine>();
+		const results = new Map<string, CallResult>();
 		let count = kept[0]?.length ?? 0;
 		for (let index = state.entries.length - 1; index >= 0 && count < max; index--) {
 			const entry = state.entries[index];
@@ -47,16 +47,25 @@ export function linesOf(state: RunState, max: number, place: PreviewPlace): read
 	});
 }
 
-function entryLines(entry: Entry, place: PreviewPlace, results: Map<string, WindowLine>): WindowLine[] {
+/** What stands below a call, or that it failed. */
+type CallResult =
+	| { readonly kind: "line"; readonly line: WindowLine }
+	| { readonly kind: "failed"; readonly error: string };
+
+function entryLines(entry: Entry, place: PreviewPlace, results: Map<string, CallResult>): WindowLine[] {
 	if (entry.kind === "message" && entry.message.role === "toolResult") {
+		const { toolCallId, isError } = entry.message;
 		const line = resultLine(entry.message);
-		if (line) results.set(entry.message.toolCallId, line);
+		if (isError) results.set(toolCallId, { kind: "failed", error: errorLine(entry.message) });
+		else if (line) results.set(toolCallId, { kind: "line", line });
 		return [];
 	}
 	const parts = remember(drawnEntries, entry, `${place.width} ${place.cwd}`, () => partsOf(entry, place));
 	return parts.flatMap(({ callId, lines }) => {
 		const result = callId === undefined ? undefined : results.get(callId);
-		return result ? [...lines, result] : lines;
+		if (result?.kind === "line") return [...lines, result.line];
+		const [first, ...more] = lines;
+		return result && first ? [{ ...first, failed: result.error }, ...more] : lines;
 	});
 }
 

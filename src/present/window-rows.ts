@@ -23,7 +23,8 @@ const EMPTY: WindowLine = { text: "", kind: "text" };
 function printable(line = EMPTY): WindowLine {
 	if (ASCII.test(line.text)) return line;
 	const text = sanitize(line.text).replace(/[\t\n]/g, " ");
-	return text === line.text ? line : { text, kind: line.kind };
+	if (text === line.text) return line;
+	return { text, kind: line.kind, ...(line.failed !== undefined && { failed: line.failed }) };
 }
 
 /** The rows of a line that is too long for one, newest first. */

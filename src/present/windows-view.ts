@@ -1,24 +1,28 @@
-import { type AgentToolResult, keyText, type Theme, type ThemeColor } from "@earendil-works/pi-coding-agent";
-import { type Component, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { fitLine } from "./fit.ts";
-import { type Layout, noLayout, shareRows, type Wish } from "./layout.ts";
+import { type AgentToolResult, keyText, type Theme } from "@earendil-works/pi-coding-agent";
+import type { Component } from "@earendil-works/pi-tui";
+import { columnsOf, fitLine } from "./fit.ts";
+import { type FrameState, frameBottom, type Tone } from "./frame-view.ts";
+import { type Item, itemsWithin, type Sorted, shareRows } from "./layout.ts";
 import { sanitizeLine } from "./sanitize.ts";
-import { headerOf, onlyRowOf, type Segment } from "./status-line.ts";
-import { globalStatusLine } from "./text.ts";
+import { type Columns, columnsFor, figuresText, labelOf, tableRow, taskRow, totalFigures } from "./task-row-view.ts";
+import { countsText, endText, type TaskState, WORDS } from "./task-state.ts";
 import { renderContent } from "./text-view.ts";
 import type { TaskWindow } from "./window.ts";
-import type { Mark, WindowLine } from "./window-line.ts";
-import { lastRows, wrapPlain } from "./window-rows.ts";
+import { expandedRows, lineRows, rowIndent } from "./window-body-view.ts";
 
 /** What every tool that runs children puts into its details. */
 export interface WindowsDetails {
 	readonly windows?: readonly TaskWindow[];
 	readonly maxLinesPerWindow?: number;
+	readonly maxConcurrency?: number;
 }
 
 /** Kept by pi for as long as the block exists. */
-export interface WindowsState {
-	steady?: { readonly key: string; readonly layout: Layout };
+export interface WindowsState extends FrameState {
+	/** How tall the block is: it does not shrink while it runs. */
+	steady?: { readonly key: string; readonly rows: number };
+	/** How many tasks run at a time, once that is known. */
+	atATime?: number;
 }
 
 export interface Screen {
@@ -39,48 +43,57 @@ const terminalScreen = (): Screen => ({ rows: process.stdout.rows ?? 24, now: Da
 const DEFAULT_LINES = 15;
 /** What the rest of pi's screen needs: a block that does not fit makes it wipe the scrollback at every update. */
 const OTHER_ROWS = 12;
-/** The call's own line, and the empty rows of pi's frame above and below. */
+/** The call's own line, and the empty rows of the frame above and below. */
 const FRAME_ROWS = 3;
-const MAX_ERROR_ROWS = 5;
 /** A block that runs is updated every second; one that was thrown away is soon forgotten. */
 const FORGOTTEN_MS = 5_000;
-/** Below so many columns there is nothing to lay out, only something to cut. */
-const NARROW = 10;
 
-/** The live windows of a call, and what is left of them after its end. There is no timer: every update brings its time. */
+/** The live block of a call, and what is left of it after its end. There is no timer: every update brings its time. */
 export function renderWindows(
 	result: AgentToolResult<WindowsDetails>,
 	options: { readonly expanded: boolean; readonly isPartial: boolean },
 	theme: Theme,
-	context: { readonly state: WindowsState },
+	context: { readonly state: WindowsState; readonly isError?: boolean },
 	lookAtScreen: () => Screen = terminalScreen,
 ): Component {
 	const screen = lookAtScreen();
-	noteBlock(screen, context.state, options.isPartial);
-	const windows = result.details?.windows ?? [];
+	const { state } = context;
+	noteBlock(screen, state, options.isPartial);
+	const windows = (result.details?.windows ?? []).map(withState);
+	state.atATime = result.details?.maxConcurrency ?? 0;
+	const failed = context.isError || windows.some((window) => window.state === "failed");
+	const tone: Tone = options.isPartial ? "pending" : failed ? "error" : "success";
 	if (windows.length === 0) {
-		return renderContent(result, DEFAULT_LINES, options.expanded, theme);
+		return frameBottom(renderContent(result, DEFAULT_LINES, options.expanded, theme), state, theme, tone);
 	}
 	const maxLines = result.details?.maxLinesPerWindow ?? DEFAULT_LINES;
 	let drawn: { key: string; rows: string[] } | undefined;
-	return {
+	const block: Component = {
 		render(width) {
 			const { rows, live, now } = lookAtScreen();
 			forgetBlocks({ rows, live, now });
-			const isLive = options.isPartial || live.has(context.state);
+			const isLive = options.isPartial || live.has(state);
 			// The rows of a block with its frame.
 			const share = isLive ? Math.floor((rows - OTHER_ROWS) / Math.max(1, live.size)) : 0;
 			const key = `${width} ${isLive} ${share}`;
 			if (drawn?.key === key) return drawn.rows;
-			const indent = width < NARROW ? 0 : 2;
-			const frame: Frame = { windows, maxLines, theme, width, indent, now: screen.now, expanded: options.expanded };
-			drawn = { key, rows: isLive ? runningRows(frame, share, context.state) : finalRows(frame) };
+			const columns = columnsFor(windows.map(labelOf), width);
+			const frame: Frame = { windows, maxLines, theme, width, columns, now: screen.now, ...options };
+			drawn = { key, rows: isLive ? runningRows(frame, share, state) : finalRows(frame) };
 			return drawn.rows;
 		},
 		invalidate() {
 			drawn = undefined;
 		},
 	};
+	return frameBottom(block, state, theme, tone);
+}
+
+/** Details of an earlier version have only A's words. */
+function withState(window: TaskWindow): TaskWindow {
+	if (window.state !== undefined) return window;
+	const state = { running: window.startedAt === 0 ? "queued" : "running", completed: "done", error: "failed" } as const;
+	return { ...window, state: state[window.status] ?? "failed" };
 }
 
 function noteBlock({ now, live }: Screen, state: WindowsState, isRunning: boolean): void {
@@ -93,152 +106,122 @@ function forgetBlocks({ now, live }: Screen): void {
 	if ([...live.values()].every((at) => at === "ended")) live.clear();
 }
 
-interface Frame {
+/** All that a block is drawn from. */
+export interface Frame {
 	readonly windows: readonly TaskWindow[];
 	readonly maxLines: number;
 	readonly theme: Theme;
 	readonly width: number;
-	readonly indent: number;
+	readonly columns: Columns;
 	readonly now: number;
 	readonly expanded: boolean;
+	readonly isPartial: boolean;
 }
 
-/** While anything runs: within the screen, and steady. */
+/** While anything runs: within the screen, and never shorter than it was. */
 function runningRows(frame: Frame, rowsInAll: number, state: WindowsState): string[] {
-	const { windows, theme, width } = frame;
-	const room = Math.max(0, rowsInAll - FRAME_ROWS - 1);
-	const most = frame.expanded ? room : Math.min(room, frame.maxLines);
-	const bodies = windows.map((window) => liveBody(window, frame, most));
-	const wishes = windows.map((window, index) => ({ phase: phaseOf(window), rows: bodies[index]?.length ?? 0 }));
-	const key = `${width} ${rowsInAll} ${frame.expanded}`;
-	const layout = shareRows(wishes, room, state.steady?.key === key ? state.steady.layout : noLayout);
-	state.steady = { key, layout };
-	const rows = layout.shown.flatMap((index) => {
-		const window = windows[index];
-		if (!window) return [];
-		const granted = layout.granted[index] ?? 0;
-		const body = granted > 0 ? (bodies[index] ?? []).slice(-granted) : [];
-		return [
-			paintHeader((granted > 0 ? headerOf : onlyRowOf)(window, frame.now, width), theme, width),
-			...body.map((row) => " ".repeat(frame.indent) + row()),
-			...Array.from({ length: granted - body.length }, () => ""),
-		];
+	const { width, expanded, isPartial } = frame;
+	const room = Math.max(0, rowsInAll - FRAME_ROWS);
+	const items = itemsWithin(sorted(frame.windows), room - 1);
+	const hint = isPartial ? liveHint() : finalHint();
+	const hints = items.length + 1 < room ? [frame.theme.fg("muted", fitLine(hint, width))] : [];
+	const below = items.map((item) => detailRows(item, frame, room));
+	const least = 1 + items.length + hints.length;
+	const wanted = least + below.reduce((sum, rows) => sum + rows.length, 0);
+	const key = `${width} ${rowsInAll} ${expanded}`;
+	const before = state.steady?.key === key ? state.steady.rows : 0;
+	const rows = Math.min(room, Math.max(before, wanted));
+	state.steady = { key, rows };
+	const granted = shareRows(
+		below.map((each) => each.length),
+		rows - least,
+	);
+	const body = items.flatMap((item, index) => {
+		const own = granted[index] ?? 0;
+		return [itemRow(item, frame), ...(own > 0 ? (below[index] ?? []).slice(-own) : []).map((row) => row())];
 	});
-	const hidden = layout.hidden > 0 && room > 0 ? [hiddenRow(wishes, layout, frame)] : [];
-	return [statusRow(frame, theme, width), ...rows, ...hidden];
+	const blank = Array.from({ length: Math.max(0, rows - 1 - body.length - hints.length) }, () => "");
+	return [statusRow(frame, isPartial ? countsText : endText), ...body, ...blank, ...hints].slice(0, Math.max(1, room));
 }
 
-function phaseOf(window: TaskWindow): Wish["phase"] {
-	if (window.status !== "running") return window.status;
-	return window.startedAt === 0 ? "waiting" : "running";
-}
-
-/** Coloured only when it is shown. */
-type Row = () => string;
-
-function liveBody(window: TaskWindow, { theme, width, indent }: Frame, max: number): Row[] {
-	const room = width - indent;
-	const placeholder = window.status === "running" ? "(starting...)" : "(no output)";
-	const lines: Row[] = lastRows(window.lines, room, max).map((row) => () => paint(row, theme));
-	const body = lines.length > 0 ? lines : [() => theme.fg("muted", fitLine(placeholder, room))];
-	if (window.errorMessage === undefined) return body;
-	const error = fitLine(sanitizeLine(window.errorMessage), room);
-	return [...lines, () => theme.fg("error", error)];
-}
-
-function paintHeader(segments: readonly Segment[], theme: Theme, width: number): string {
-	const whole = segments.map(({ text }) => text).join("");
-	const fitted = fitLine(whole, width);
-	if (fitted !== whole) return theme.fg("muted", fitted);
-	return segments.map(({ text, style }) => STYLES[style](text, theme)).join("");
-}
-
-const STYLES: Readonly<Record<Segment["style"], (text: string, theme: Theme) => string>> = {
-	running: (text, theme) => theme.fg("warning", text),
-	completed: (text, theme) => theme.fg("success", text),
-	error: (text, theme) => theme.fg("error", text),
-	name: (text, theme) => theme.bold(text),
-	muted: (text, theme) => (text === "" ? "" : theme.fg("muted", text)),
+const liveHint = () => ["esc stop all", ...withKey("more")].join(" · ");
+const finalHint = () => withKey("tasks, steps, answers, ids").join("");
+const withKey = (what: string): string[] => {
+	const key = keyText("app.tools.expand");
+	return key === "" ? [] : [`${key} ${what}`];
 };
 
-const MARKS: Readonly<Record<Mark[2], ThemeColor>> = { added: "toolDiffAdded", removed: "toolDiffRemoved" };
-
-function paint({ text, kind, marks = [] }: WindowLine, theme: Theme): string {
-	if (kind === "text") return theme.fg("text", text);
-	const painted: string[] = [];
-	let done = 0;
-	const muted = (to: number) => (to > done ? painted.push(theme.fg("muted", text.slice(done, to))) : 0);
-	for (const [from, to, role] of marks) {
-		muted(from);
-		painted.push(theme.fg(MARKS[role], text.slice(from, to)));
-		done = to;
-	}
-	muted(text.length);
-	return painted.join("");
+function sorted(windows: readonly TaskWindow[]): Sorted<TaskWindow> {
+	const those = (...states: readonly TaskState[]) => windows.filter(({ state }) => states.includes(state));
+	const stopped = those("stopped");
+	return {
+		running: those("running", "asks"),
+		failed: those("failed"),
+		done: [...those("done", "moved"), ...stopped.filter(hasStarted)],
+		stopped: stopped.filter((window) => !hasStarted(window)),
+		queued: those("queued"),
+	};
 }
 
-function statusRow({ windows }: Frame, theme: Theme, width: number, hint = ""): string {
-	const status = fitLine(globalStatusLine(windows.map((window) => window.status)), width);
-	const both = `${status} ${hint}`;
-	return theme.bold(status) + (hint !== "" && fitLine(both, width) === both ? theme.fg("muted", ` ${hint}`) : "");
+/** One that was stopped before its turn shares a row with others of its kind. */
+const hasStarted = ({ exitCode, allMessages, lines, note }: TaskWindow) =>
+	exitCode !== null || allMessages.length > 0 || lines.length > 0 || note !== "never started";
+
+function itemRow(item: Item<TaskWindow>, { columns, now, theme, width }: Frame): string {
+	if (item.kind === "task") return taskRow(item.task, columns, now, theme, width);
+	const names = fitLine(item.tasks.map(labelOf).join(", "), width - columns.name - 4);
+	const name = `${item.tasks.length} ${item.state === "running" ? "more" : WORDS[item.state]}`;
+	const text = { painted: theme.fg("muted", names), columns: columnsOf(names) };
+	return tableRow({ sign: item.state, name, text, figures: "" }, columns, theme, width);
 }
 
-function hiddenRow(wishes: readonly Wish[], { shown, hidden }: Layout, { theme, width }: Frame): string {
-	const others = wishes.filter((_wish, index) => !shown.includes(index));
-	const counts = (["running", "error", "completed", "waiting"] as const).flatMap((phase) => {
-		const count = others.filter((wish) => wish.phase === phase).length;
-		return count > 0 ? [`${count} ${phase === "completed" ? "done" : phase}`] : [];
-	});
-	return theme.fg("muted", fitLine(`… ${hidden} more: ${counts.join(", ")}`, width));
+/** Painted only when it is shown. */
+type Row = () => string;
+
+/** What a running task said and did last, below what it was asked where that has room. */
+function detailRows(item: Item<TaskWindow>, frame: Frame, room: number): Row[] {
+	if (item.kind === "group" || item.task.state !== "running") return [];
+	const { columns, width, theme, expanded, maxLines } = frame;
+	const most = expanded ? room : Math.min(room, maxLines);
+	const indent = rowIndent(columns, width);
+	const said = withoutCurrent(item.task);
+	const lines: Row[] = lineRows(said, width - indent.length, most, theme).map((row) => () => indent + row());
+	const task = sanitizeLine(item.task.task ?? "");
+	if (lines.length >= most || task === "") return lines;
+	return [() => indent + theme.fg("dim", fitLine(task, width - indent.length)), ...lines];
 }
 
-/** After the end: every window with its last lines, or with all of them, and how to ask for the rest. */
+/** What it does now stands in its own row. */
+function withoutCurrent({ lines, doing }: TaskWindow): TaskWindow["lines"] {
+	const last = lines.at(-1);
+	const isCurrent = last?.kind === "tool" && doing !== undefined && last.text.split(" ", 1)[0] === doing.word;
+	return isCurrent ? lines.slice(0, -1) : lines;
+}
+
+/** How many tasks there are of each kind, and what they took together. */
+function statusRow(frame: Frame, describe: (states: readonly TaskState[]) => string): string {
+	const { windows, columns, theme, width, now } = frame;
+	const states = windows.map(({ state }) => state);
+	const counts = fitLine(describe(states), width);
+	const failed = states.filter((state) => state === "failed").length;
+	const color = failed === 0 ? "text" : failed === windows.length ? "error" : "warning";
+	const figures = figuresText(totalFigures(windows, now), columns);
+	const gap = width - columnsOf(counts) - columnsOf(figures);
+	if (gap < 1) return theme.fg(color, counts);
+	return theme.fg(color, counts) + " ".repeat(gap) + theme.fg("muted", figures);
+}
+
+/** After the end: a row for every task; expanded, all that is known of it below. */
 function finalRows(frame: Frame): string[] {
 	const { windows, theme, width, expanded } = frame;
-	const bodies = windows.map((window) => finalBody(window, frame));
-	const isCut = bodies.some((body) => body.isCut);
-	const key = isCut && !expanded ? keyText("app.tools.expand") : "";
-	return [
-		statusRow(frame, theme, width, key && `(${key} to expand)`),
-		...windows.flatMap((window, index) => [...headerRows(window, frame), ...(bodies[index]?.rows ?? [])]),
-		...footerRows(frame),
-	];
-}
-
-/** On as many rows as it takes: nothing is left out once nothing moves. */
-function headerRows(window: TaskWindow, { theme, width, now }: Frame): string[] {
-	if (width < NARROW) return [paintHeader(headerOf(window, now, width), theme, width)];
-	const header = headerOf(window, now).map(({ text, style }) => STYLES[style](text, theme));
-	return wrapTextWithAnsi(header.join(""), width);
-}
-
-function finalBody(window: TaskWindow, { theme, width, indent, maxLines, expanded }: Frame) {
-	const room = width - indent;
-	const all = lastRows(window.lines, room, expanded ? Number.POSITIVE_INFINITY : maxLines + 1);
-	const shown = expanded ? all : all.slice(-maxLines);
-	const lines =
-		shown.length > 0 ? shown.map((row) => paint(row, theme)) : [theme.fg("muted", fitLine("(no output)", room))];
-	const error = window.errorMessage === undefined ? [] : wrapPlain(sanitizeLine(window.errorMessage), room);
-	const isCut = all.length > shown.length || error.length > MAX_ERROR_ROWS;
-	const errorRows = (expanded ? error : error.slice(0, MAX_ERROR_ROWS)).map((row) => theme.fg("error", row));
-	const said = window.errorMessage !== undefined && shown.length === 0 ? errorRows : [...lines, ...errorRows];
-	const remarks = (window.remarks ?? []).flatMap((remark) => wrapPlain(sanitizeLine(remark), room));
-	const body = [...said, ...remarks.map((row) => theme.fg("warning", row))];
-	return { rows: body.map((row) => " ".repeat(indent) + row), isCut };
-}
-
-/** The ids are for reading a session later: none is ever broken in two. */
-function footerRows({ windows, theme, width }: Frame): string[] {
-	const rows: string[] = [];
-	let row = "Sessions:";
-	for (const { name, sessionId } of windows) {
-		const item = ` ${sessionId} ${sanitizeLine(name)}`;
-		const longer = rows.length === 0 && row === "Sessions:" ? row + item : `${row} •${item}`;
-		if (fitLine(longer, width) === longer) row = longer;
-		else {
-			rows.push(row);
-			row = item;
-		}
-	}
-	return [...rows, row].map((each) => theme.fg("muted", fitLine(each, width)));
+	const { running, failed, done, stopped, queued } = sorted(windows);
+	const ordered = windows.filter((window) => !stopped.includes(window) || stopped.length === 1);
+	const items: Item<TaskWindow>[] = ordered.map((task) => ({ kind: "task", task }));
+	if (stopped.length > 1) items.push({ kind: "group", state: "stopped", tasks: stopped });
+	const rows = items.flatMap((item) => [
+		itemRow(item, frame),
+		...(expanded && item.kind === "task" ? expandedRows(item.task, frame) : []),
+	]);
+	const hint = expanded || running.length + queued.length + failed.length + done.length === 0 ? [] : [finalHint()];
+	return [statusRow(frame, endText), ...rows, ...hint.map((text) => theme.fg("muted", fitLine(text, width)))];
 }

@@ -36,6 +36,7 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 				release();
 			}
 		},
+		renderShell: "self",
 		renderCall: (args, theme, context) =>
 			renderDelegateCall(prepareArguments(delegateParameters, args), theme, context),
 		renderResult: renderWindows,

@@ -59,7 +59,8 @@ export function subagentTool(
 			const structured = structuredContent(callId, rows, statusOf);
 			return { ...result, ...structured, details: { ...result.details, ...details } };
 		},
-		renderCall: (args, theme) => renderSubagentCall(prepareArguments(parameters, args), theme),
+		renderShell: "self",
+		renderCall: (args, theme, context) => renderSubagentCall(prepareArguments(parameters, args), theme, context),
 		renderResult: renderWindows,
 	};
 }

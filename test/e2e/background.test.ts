@@ -123,7 +123,7 @@ test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told
 	const someone = person();
 	script(background("look"));
 	const runId = runIdIn((await someone.ask("start"))[0]);
-	const running = /^Background agents: 1 running.*\n\n⏳ .* scout: running/;
+	const running = /^Background agents: 1 running.*\n\n● .* scout: running/;
 
 	await someone.tell({ type: "prompt", message: "/reload-now" });
 	script(status());

@@ -1,78 +1,53 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
-import { type Layout, noLayout, shareRows, type Wish } from "../../src/present/layout.ts";
+import { type Item, itemsWithin, type Sorted, shareRows } from "../../src/present/layout.ts";
 
-const wish = (phase: Wish["phase"], rows = 0): Wish => ({ phase, rows });
-const rowsOf = ({ granted, shown, hidden }: Layout) =>
-	shown.length + (hidden > 0 ? 1 : 0) + granted.reduce((sum, rows) => sum + rows, 0);
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-test("X26: the room is shared among the windows that run", () => {
-	const layout = shareRows([wish("running", 50), wish("running", 50), wish("waiting")], 13, noLayout);
-	assert.deepEqual(layout.granted, [5, 5, 0]);
+describe("rows below running tasks", () => {
+	test("they take turns, and what one does not need others get", () => {
+		assert.deepEqual(shareRows([9, 9, 9], 6), [2, 2, 2]);
+		assert.deepEqual(shareRows([1, 9, 9], 6), [1, 3, 2]);
+		assert.deepEqual(shareRows([1, 0, 2], 99), [1, 0, 2]);
+		assert.deepEqual(shareRows([], 5), []);
+	});
+
+	test("never more than there are, never more than asked for, and nothing that is asked for is left over", () => {
+		fc.assert(
+			fc.property(fc.array(fc.nat(20), { maxLength: 16 }), fc.nat(60), (wishes, room) => {
+				const granted = shareRows(wishes, room);
+				assert.ok(granted.every((rows, index) => rows <= (wishes[index] ?? 0)));
+				assert.equal(sum(granted), Math.min(room, sum(wishes)));
+			}),
+		);
+	});
 });
 
-test("X26: a finished window keeps its rows until a running one needs them", () => {
-	const both = shareRows([wish("running", 5), wish("running", 5), wish("waiting")], 13, noLayout);
-	const ended = shareRows([wish("completed", 5), wish("running", 5), wish("waiting")], 13, both);
-	assert.deepEqual(ended.granted, [5, 5, 0]);
-	const next = shareRows([wish("completed", 5), wish("running", 5), wish("running", 3)], 13, ended);
-	assert.deepEqual(next.granted, [2, 5, 3]);
-	assert.equal(rowsOf(next), rowsOf(both));
-});
+describe("the rows of a block", () => {
+	const tasks = (word: string, count: number) => Array.from({ length: count }, (_, index) => `${word}${index}`);
+	const crowd: Sorted<string> = {
+		running: tasks("r", 4),
+		failed: tasks("f", 2),
+		done: tasks("d", 3),
+		stopped: tasks("s", 2),
+		queued: tasks("q", 5),
+	};
+	const words = (items: readonly Item<string>[]) =>
+		items.map((item) => (item.kind === "task" ? item.task : `${item.tasks.length} ${item.state}`)).join(" ");
 
-test("X26: a running window does not shrink when it has less to show", () => {
-	const before = shareRows([wish("running", 6)], 10, noLayout);
-	assert.deepEqual(shareRows([wish("running", 2)], 10, before).granted, [6]);
-});
+	test("each task has one, but for what never had its turn", () => {
+		assert.equal(words(itemsWithin(crowd, 20)), "r0 r1 r2 r3 f0 f1 d0 d1 d2 2 stopped 5 queued");
+	});
 
-test("X26: where the headers do not fit, the most important are shown and the others counted", () => {
-	const wishes = [
-		...Array.from({ length: 6 }, () => wish("completed", 5)),
-		wish("error", 5),
-		wish("running", 5),
-		wish("running", 5),
-		...Array.from({ length: 7 }, () => wish("waiting")),
-	];
-	const layout = shareRows(wishes, 8, noLayout);
-	assert.deepEqual(layout.shown, [0, 1, 2, 3, 6, 7, 8]);
-	assert.equal(layout.hidden, 9);
-	assert.deepEqual(shareRows(wishes, 0, noLayout).shown, []);
-});
-
-test("of the finished windows a failed one is the last to give up the row that says why", () => {
-	const before = { ...noLayout, granted: [1, 3, 0], slots: 1 };
-	const after = shareRows([wish("error", 1), wish("completed", 3), wish("running", 3)], 7, before);
-	assert.deepEqual(after.granted, [1, 0, 3]);
-});
-
-test("X26: a run of any course stays within its room and never gets shorter", () => {
-	const step = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 16 });
-	const history = fc.tuple(
-		fc.integer({ min: 1, max: 16 }),
-		fc.integer({ min: 0, max: 60 }),
-		fc.array(step, { maxLength: 30 }),
-	);
-	fc.assert(
-		fc.property(history, ([count, room, steps]) => {
-			let layout = noLayout;
-			let height = 0;
-			// Four run at a time, in order; each step adds rows to the ones that run, and 20 rows are the end of one.
-			const said = Array.from({ length: count }, () => 0);
-			for (const amounts of steps) {
-				const active = said.flatMap((rows, index) => (rows < 20 ? [index] : [])).slice(0, 4);
-				for (const index of active) said[index] = (said[index] ?? 0) + (amounts[index % amounts.length] ?? 0);
-				const wishes = said.map((rows, index) => {
-					if (rows >= 20) return wish(index % 3 === 0 ? "error" : "completed", 15);
-					return active.includes(index) ? wish("running", Math.max(1, rows)) : wish("waiting");
-				});
-				const before = layout;
-				layout = shareRows(wishes, room, layout);
-				const now = rowsOf(layout);
-				assert.ok(now <= Math.max(room, 1), `${now} rows of ${room}`);
-				if (before.slots === layout.slots) assert.ok(now >= height, `${height} → ${now}`);
-				height = now;
-			}
-		}),
-	);
+	test("where there is no room what is done is put together first, and what runs last", () => {
+		assert.equal(words(itemsWithin(crowd, 9)), "r0 r1 r2 r3 f0 f1 3 done 2 stopped 5 queued");
+		assert.equal(words(itemsWithin(crowd, 7)), "r0 r1 r2 r3 2 failed 3 done 5 queued");
+		assert.equal(words(itemsWithin(crowd, 6)), "r0 r1 r2 r3 2 failed 5 queued");
+		assert.equal(words(itemsWithin(crowd, 5)), "r0 r1 r2 r3 2 failed");
+		assert.equal(words(itemsWithin(crowd, 4)), "r0 r1 r2 r3");
+		assert.equal(words(itemsWithin(crowd, 3)), "r0 r1 2 running");
+		assert.deepEqual(itemsWithin(crowd, 0), []);
+		assert.deepEqual(itemsWithin(crowd, -3), []);
+	});
 });

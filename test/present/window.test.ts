@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
+import type { RunEvent, StopCause } from "../../src/domain/event.ts";
+import { initialState, type Outcome, type RunState, reduce } from "../../src/domain/state.ts";
 import { type Audience, audienceOf } from "../../src/present/audience.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../../src/present/window.ts";
-import { assistant, call, completed, failed, running, said, taskWith, toolResult, withMessages } from "./windows.ts";
+import {
+	assistant,
+	call,
+	completed,
+	endedWith,
+	failed,
+	running,
+	said,
+	taskWith,
+	toolResult,
+	withMessages,
+} from "./windows.ts";
 
 const AUDIENCE: Audience = { previewWidth: 80, runningLines: 15, home: "/home/ann" };
 
@@ -79,6 +91,10 @@ test("A19: a window carries the fields of its task, its run and its end", () => 
 			profileName: "reviewer",
 			profileSource: "project",
 			timeout: 600,
+			grace: 30,
+			state: "running",
+			task: "look around\nand tell",
+			doing: { word: "thinking", text: "", keep: "end", since: 1_000 },
 			startedAt: 1_000,
 			toolCalls: 0,
 			usage: null,
@@ -89,7 +105,74 @@ test("A19: a window carries the fields of its task, its run and its end", () => 
 		[end.status, end.exitCode, end.model, end.stopReason, end.errorMessage, end.completedAt, end.allMessages.length],
 		["error", 1, "mock/mock-1", "stop", "429 slow down", 5_000, 1],
 	);
-	assert.equal(live(initialState).startedAt, 0);
+	assert.deepEqual([end.note, end.state], ["429 slow down", "failed"]);
+	assert.deepEqual([end.runId, end.directory], ["20261118-010014-36c6f4d5", "/home/ann/runs/20261118-010014-36c6f4d5"]);
+	const waiting = live(initialState);
+	assert.deepEqual([waiting.startedAt, waiting.status, waiting.queued, waiting.state], [0, "running", true, "queued"]);
+});
+
+test("what it does now, in words: a tool with its preview, a retry with its reason, a thought from its end", () => {
+	const doing = (...events: RunEvent[]) => live(events.reduce(reduce, running)).doing;
+	const started: RunEvent = {
+		type: "tool-started",
+		nested: false,
+		callId: "1",
+		name: "bash",
+		args: { command: "npm test" },
+	};
+	const clock: RunEvent = { type: "clock", at: 7_000 };
+	assert.deepEqual(doing(), { word: "starting", text: "", keep: "end", since: 0 });
+	assert.deepEqual(doing(clock, started), { word: "bash", text: "npm test", keep: "start", since: 7_000 });
+	const second: RunEvent = { type: "tool-started", nested: false, callId: "2", name: "read", args: { path: "a.ts" } };
+	assert.equal(doing(started, second)?.text, "a.ts (+1 more)");
+	const odd: RunEvent = { type: "tool-started", nested: false, callId: "3", name: "deploy", args: { to: 1 } };
+	assert.deepEqual(doing(clock, odd), { word: "deploy", text: '{"to":1}', keep: "start", since: 7_000 });
+	assert.equal(doing({ type: "thinking", text: `${"a ".repeat(400)}because` })?.text.slice(-9), "a because");
+	assert.equal(doing({ type: "delta", text: "so\nfar" })?.text, "so far");
+	assert.equal(doing({ type: "calling", tool: "write", chars: 0 })?.text, "a call of write");
+	const reason = '529: {"message":"Overloaded","type":"overloaded_error"}';
+	const retrying = doing(clock, { type: "retrying", reason, counted: { attempt: 1, of: 3 }, delayMs: 2_000 });
+	assert.deepEqual(retrying, {
+		...{ word: "retrying", text: "529 Overloaded", keep: "start", since: 0 },
+		retry: { attempt: 1, of: 3, at: 9_000 },
+	});
+	const written = reduce(running, { type: "delta", text: "x".repeat(4_000) });
+	assert.equal(live(written).written, 4_000);
+});
+
+test("how it ended, in a line: an answer's first words, or a reason that a person can use", () => {
+	const note = (state: RunState, outcome: Outcome) =>
+		only(finalWindows([taskWith(endedWith(state, outcome))], AUDIENCE)).note;
+	const answered = (text: string) => note(running, { kind: "completed", text, end: "natural" });
+	assert.equal(answered("# Findings\n\n- **auth** is `fine`\n"), "auth is fine");
+	assert.equal(answered("## Only a heading"), "Only a heading");
+	assert.equal(answered(" \n"), "no text output");
+	const stopped = (cause: StopCause, state = running) =>
+		note(state, { kind: "failed", failure: { kind: "stopped", cause } });
+	assert.equal(stopped({ kind: "timeout", afterMs: 600_000 }), "Timed out: 10m limit, then 30s without a tool call.");
+	const looping = withMessages(assistant(call("bash", { command: "cat config.json" })));
+	assert.equal(stopped({ kind: "loop", tool: "bash" }, looping), "Loop: bash cat config.json, 5 times in a row");
+	assert.equal(stopped({ kind: "aborted", by: "person" }), "stopped by you");
+	assert.equal(stopped({ kind: "aborted", by: "caller" }), "stopped");
+});
+
+test("a call that failed is marked with the line that says why; its text stays", () => {
+	const result = (toolName: string, text: string, id: string) => ({ ...toolResult(toolName, text, id), isError: true });
+	const state = withMessages(
+		assistant(call("read", { path: "x" }, "1"), call("bash", { command: "make" }, "2"), call("ls", {}, "3")),
+		result("read", "ENOENT: no such file\nat x", "1"),
+		result("bash", "cc a.c\nerror: b\n\nCommand exited with code 2", "2"),
+		toolResult("ls", "a", "3"),
+	);
+	assert.deepEqual(
+		live(state).lines.map(({ text, failed }) => [text, failed]),
+		[
+			["read → x", "ENOENT: no such file"],
+			["bash → make", "Command exited with code 2"],
+			["ls → .", undefined],
+			["  1 file", undefined],
+		],
+	);
 });
 
 test("A112, X26: write_todos sets the list, completed indices count once, a complete list is not shown", () => {

@@ -2,7 +2,7 @@ import type { AssistantMessage, JsonObject, ToolResultMessage } from "@earendil-
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { stripTerminalSequences } from "@earendil-works/pi-tui";
 import type { RunSpec } from "../../src/domain/spec.ts";
-import { initialState, type RunState, reduce, resultOf } from "../../src/domain/state.ts";
+import { initialState, type Outcome, type RunState, reduce, resultOf } from "../../src/domain/state.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 import type { ShownTask, TaskWindow } from "../../src/present/window.ts";
 import type { WindowLine } from "../../src/present/window-line.ts";
@@ -17,11 +17,20 @@ const COLORS = [
 	"toolOutput",
 	"toolDiffAdded",
 	"toolDiffRemoved",
+	"accent",
+	"dim",
 ];
+
+const BACKGROUNDS = ["toolPendingBg", "toolSuccessBg", "toolErrorBg"];
+
+/** The background of a row. */
+export const backgroundOf = (row: string): string | undefined =>
+	BACKGROUNDS.find((_, index) => row.startsWith(`\u001b[48;5;${200 + index}m`));
 
 /** A theme whose colours can be read back: see `colored`. */
 export const theme = {
 	fg: (color: string, text: string) => `\u001b[38;5;${100 + COLORS.indexOf(color)}m${text}\u001b[39m`,
+	bg: (color: string, text: string) => `\u001b[48;5;${200 + BACKGROUNDS.indexOf(color)}m${text}\u001b[49m`,
 	bold: (text: string) => `\u001b[1m${text}\u001b[22m`,
 } as Theme;
 
@@ -39,6 +48,8 @@ export function colored(row: string, color: string): string[] {
 
 export const textLine = (text: string): WindowLine => ({ text, kind: "text" });
 
+const STATES = { running: "running", completed: "done", error: "failed" } as const;
+
 export const windowWith = (changes: Partial<TaskWindow> = {}): TaskWindow => ({
 	name: "scout",
 	sessionId: "a3f7b9c2d1e8f4a1",
@@ -47,6 +58,7 @@ export const windowWith = (changes: Partial<TaskWindow> = {}): TaskWindow => ({
 	allMessages: [],
 	exitCode: null,
 	timeout: 600,
+	state: STATES[changes.status ?? "running"],
 	startedAt: 1_000,
 	toolCalls: 0,
 	usage: noUsage,
@@ -101,17 +113,26 @@ export function completed(state: RunState, endedAt = 5_000): RunState {
 	return reduce(state, { type: "ended", result: resultOf("run", state, { outcome, ...end }) });
 }
 
+export function endedWith(state: RunState, outcome: Outcome): RunState {
+	const end = { endedAt: 5_000, exit: { kind: "code", code: 1 }, leftovers: [], artifactErrors: [] } as const;
+	return reduce(state, { type: "ended", result: resultOf("run", state, { outcome, ...end }) });
+}
+
 export function failed(state: RunState, message: string): RunState {
 	const end = { endedAt: 5_000, exit: { kind: "code", code: 1 }, leftovers: [], artifactErrors: [] } as const;
 	const outcome = { kind: "failed", failure: { kind: "model", message } } as const;
 	return reduce(state, { type: "ended", result: resultOf("run", state, { outcome, ...end }) });
 }
 
+const LIMITS = { timeoutMs: 600_000, idleGraceMs: 30_000, repeatedCalls: 5 };
+
 export const taskWith = (state: RunState, spec: Partial<RunSpec> = {}): ShownTask => ({
 	name: "scout",
 	sessionId: "a3f7b9c2d1e8f4a1",
 	timeoutSeconds: 600,
 	profile: spec.agent?.name,
-	spec: { cwd: "/home/ann/shop", agent: undefined, model: undefined, ...spec } as RunSpec,
+	spec: { cwd: "/home/ann/shop", runId: "20261118-010014-36c6f4d5", limits: LIMITS, ...spec } as RunSpec,
+	task: "look around\nand tell",
+	directory: "/home/ann/runs/20261118-010014-36c6f4d5",
 	state,
 });

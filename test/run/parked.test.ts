@@ -236,7 +236,13 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		const { parked, pi, plan, directory } = park();
 		await pi();
 		const request = parked.ids as RunRequest;
-		const row = { request, plan: { ok: true as const, value: plan([{ say: "never" }]) }, parked, state: initialState };
+		const row = {
+			request,
+			plan: { ok: true as const, value: plan([{ say: "never" }]) },
+			parked,
+			directory: undefined,
+			state: initialState,
+		};
 		const stop = new AbortController();
 		const preparing = prepareRow(row, { warn() {} } as unknown as Host, { cwd: yard.project } as Parent, stop.signal);
 		stop.abort();

@@ -136,12 +136,12 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.equal(first, counts);
 		assert.match(
 			row ?? "",
-			new RegExp(`^⏳ ${runs.details.run.runId} plain: running, \\d+s, mock/mock-2: \\[\\{"hang":true\\}\\]$`),
+			new RegExp(`^● ${runs.details.run.runId} plain: running, \\d+s, mock/mock-2: \\[\\{"hang":true\\}\\]$`),
 		);
 		assert.equal(active.usage?.input, 7, "X14: the first status after its end, whatever was asked");
 
 		const all = await status(host, { includeCompleted: true });
-		assert.match(all.text, new RegExp(`\n\n✓ ${runId} scout: completed, \\d+s, mock/mock-1: .*\nfound\nit\n\n⏳ `));
+		assert.match(all.text, new RegExp(`\n\n✓ ${runId} scout: completed, \\d+s, mock/mock-1: .*\nfound\nit\n\n● `));
 		assert.equal(all.usage, undefined, "X14: once");
 		const [shown] = all.details.runs;
 		assert.ok(shown?.progress.kind === "ended");
@@ -327,7 +327,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.equal(await type("stop"), "No background agent is running");
 		assert.deepEqual(offered, []);
 		const { run } = (await begin(host, { preset: "scout", task: task({ hang: true }) })).details;
-		assert.match((await type("")) ?? "", /^Background agents: 1 running.*\n⏳ .* scout: running/);
+		assert.match((await type("")) ?? "", /^Background agents: 1 running.*\n● .* scout: running/);
 		assert.match((await type("halt")) ?? "", /^Usage: /);
 		assert.equal(await type("stop nobody"), `Unknown run: "nobody". Known runs: ${run.runId}`);
 		const complete = command.getArgumentCompletions?.("st") as { value: string }[];
