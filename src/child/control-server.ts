@@ -12,8 +12,8 @@ import {
 export interface ControlServer {
 	/** To everybody who is connected. */
 	send(message: FromSupervisor): void;
-	/** Resolves when all that was sent has left, or after a moment. */
-	close(): Promise<void>;
+	/** Takes the socket away, then says its last message. Resolves when all that was sent has left, or after a moment. */
+	close(last?: FromSupervisor): Promise<void>;
 }
 
 const MAX_FLUSH_MS = 1_000;
@@ -51,13 +51,15 @@ export async function listen(
 		server.once("error", reject);
 		server.listen(path, resolve);
 	});
+	const send = (message: FromSupervisor) => {
+		const line = lineOf(message);
+		for (const client of clients) client.write(line);
+	};
 	return {
-		send(message) {
-			const line = lineOf(message);
-			for (const client of clients) client.write(line);
-		},
-		async close() {
+		send,
+		async close(last) {
 			server.close();
+			if (last) send(last);
 			const flushed = [...clients].map((client) => new Promise<void>((resolve) => client.end(resolve)));
 			await Promise.race([Promise.all(flushed), new Promise((resolve) => setTimeout(resolve, MAX_FLUSH_MS))]);
 		},

@@ -15,6 +15,7 @@ import {
 	type ToChild,
 	type WarmUp,
 } from "./protocol.ts";
+import { exitQuickly } from "./quick-exit.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 import { createTalk } from "./talk.ts";
 import { enforceTools } from "./tool-limits.ts";
@@ -122,9 +123,9 @@ function endRun(): void {
 	process.kill(process.pid, "SIGTERM");
 }
 
-/** pi has nothing left to do. Node would take its heap apart piece by piece before it goes. */
+/** pi has nothing left to do. */
 function leave(code: number): void {
-	if (process.listenerCount("beforeExit") === 0) process.exit(code); // else somebody may have more to do
+	if (process.listenerCount("beforeExit") === 0) exitQuickly(LIFELINE_FD, code); // else somebody may have more to do
 }
 
 let cleared = false;

@@ -49,7 +49,11 @@ export interface ToChild {
 /** What a child tells its supervisor on fd 3. */
 export type FromChild =
 	/** A key that it uses, so that the supervisor can keep it out of all it writes. */
-	{ readonly key: string } | { readonly wrapUp: WrapUp } | { readonly failed: FailedModel };
+	| { readonly key: string }
+	| { readonly wrapUp: WrapUp }
+	| { readonly failed: FailedModel }
+	/** Its last word: its shutdown is complete and it would exit with this code. Then it kills itself, which is faster. */
+	| { readonly exit: number };
 
 /** Lines of JSON from the parent to the supervisor. */
 export type ToSupervisor =

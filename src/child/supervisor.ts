@@ -101,11 +101,10 @@ async function supervise(directory: string): Promise<void> {
 	if (stopCause) run.stop(stopCause);
 	const result = await run.carryOut(begun.kind === "start" ? begun.packet : undefined);
 	const failure = artifacts.result(result);
-	control.send({
+	await control.close({
 		type: "ended",
 		result: failure ? { ...result, artifactErrors: [...result.artifactErrors, failure] } : result,
 	});
-	await control.close();
 }
 
 function readSpec(directory: string, name: string): RunSpec {

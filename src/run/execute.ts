@@ -19,7 +19,6 @@ export interface PreparedRun {
 
 /** On top of the ladder's own time: then a supervisor that does not answer is killed. */
 const UNRESPONSIVE_MS = 4_000;
-const GONE_MS = 1_000;
 
 /** The reason of a signal by which a person stops one run; any other abort is the caller's. */
 export const STOPPED_BY_PERSON = Symbol("stopped by a person");
@@ -111,7 +110,7 @@ async function attend(
 			NEVER,
 			fate,
 		);
-		await launched.gone(GONE_MS);
+		await launched.done();
 		return state;
 	} finally {
 		clearTimeout(unresponsive);

@@ -7,6 +7,8 @@ import { type ControlClient, connectControl } from "./control-client.ts";
 /** A supervisor that this process started. */
 export interface Launched {
 	readonly control: ControlClient;
+	/** Its run is over. The process itself holds nothing any more and exits in a moment: nobody waits for it. */
+	done(): Promise<void>;
 	/** Resolves when its process is gone, at the latest after the given time. */
 	gone(withinMs: number): Promise<void>;
 	/** For a supervisor that no longer answers. */
@@ -42,8 +44,13 @@ export const launchProcess: Launcher = async (directory, spec) => {
 		supervisor.kill("SIGKILL");
 		return err(typeof control.error === "string" ? control.error : control.error.message);
 	}
+	const unref = () => {
+		supervisor.unref();
+		control.value.unref();
+	};
 	return ok({
 		control: control.value,
+		done: async () => unref(),
 		gone: (withinMs) =>
 			new Promise((resolve) => {
 				const timer = setTimeout(resolve, withinMs);
@@ -53,10 +60,7 @@ export const launchProcess: Launcher = async (directory, spec) => {
 				});
 			}),
 		kill: () => void supervisor.kill("SIGKILL"),
-		unref() {
-			supervisor.unref();
-			control.value.unref();
-		},
+		unref,
 	});
 };
 

@@ -34,8 +34,8 @@ export async function createPanes(options: PaneOptions): Promise<Result<(launch:
 		}
 		return ok({
 			...launched.value,
-			async gone(withinMs) {
-				await Promise.all([launched.value.gone(withinMs), pane.value.close()]);
+			async done() {
+				await Promise.all([launched.value.done(), pane.value.close()]);
 			},
 		});
 	});

@@ -1,0 +1,201 @@
+import type { Readable } from "node:stream";
+import { decode, isDelta } from "../domain/decode.ts";
+import type { RunEvent } from "../domain/event.ts";
+import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
+import { cut, cutFront, describeMessage } from "../domain/messages.ts";
+import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
+import { MAX_STRAY_CHARS } from "../domain/state.ts";
+import type { Artifacts } from "../run-directory/artifacts.ts";
+import type { ChildPacket, FromChild } from "./protocol.ts";
+
+export interface Listener {
+	onEvent(event: RunEvent): void;
+	/** After each chunk of output, when its events have been told. */
+	onChunk(): void;
+}
+
+const MAX_STDERR_TAIL_CHARS = 2_000;
+/** Lines of stderr or stray stdout that are told as events; the log files take more. */
+const MAX_STRAY_EVENTS = 200;
+
+/**
+ * What pi says, on both of its streams. Complaints of one that may have to be replaced are told once it has spoken: the
+ * other one will have its own.
+ */
+export function readOutput(
+	[stdout, stderr, lifeline]: readonly [Readable, Readable, Readable],
+	packet: ChildPacket,
+	artifacts: Artifacts,
+	listener: Listener,
+	complaints: "at once" | "after speech",
+) {
+	const secrets = packet.apiKey ? [packet.apiKey.key] : [];
+	let clean = createLineRedactor(secrets);
+	let exitCode: number | undefined;
+	readLifeline(lifeline, (message) => {
+		if ("key" in message) {
+			secrets.push(message.key);
+			clean = createLineRedactor(secrets);
+		} else if ("exit" in message) exitCode = message.exit;
+		else tellOwn(eventOf(message), artifacts, listener);
+	});
+	const stray = createStray(artifacts, listener);
+	const tail = createTail();
+	let spoken = false;
+	let waiting: string[] | undefined = complaints === "after speech" ? [] : undefined;
+	const complain = (text: string) => {
+		if (waiting) return void (waiting.length < MAX_STRAY_EVENTS && waiting.push(text));
+		tail.push(text);
+		artifacts.stderr(`${text}\n`);
+		stray("stderr", text);
+	};
+	const tellComplaints = () => {
+		const early = waiting ?? [];
+		waiting = undefined;
+		for (const text of early) complain(text);
+	};
+	const onEvent = (event: RunEvent) => {
+		spoken = true;
+		tellComplaints();
+		listener.onEvent(event);
+	};
+	const onDropped = (count: number) => complain(`${count} line(s) of more than ${MAX_LINE_BYTES} bytes were dropped`);
+	const output = createOutput(secrets, artifacts, { ...listener, onEvent }, stray);
+	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener);
+	stdout.on("close", output.end);
+	readLines(stderr, (line) => complain(clean(line).toString("utf8")), onDropped, listener);
+	return { stderrTail: tail.text, hasSpoken: () => spoken, tellComplaints, exitCode: () => exitCode };
+}
+
+/**
+ * What pi prints, as files and events. A secret may be written in two pieces, neither of which is one: where there are
+ * secrets, pieces are not kept as they come.
+ */
+function createOutput(
+	secrets: readonly string[],
+	artifacts: Artifacts,
+	listener: Listener,
+	stray: (stream: "stdout", text: string) => void,
+) {
+	const pieces =
+		secrets.length > 0 ? { delta: createStreamRedactor(secrets), thinking: createStreamRedactor(secrets) } : undefined;
+	let last: RunEvent["type"] | undefined;
+	const stamp = ({ type }: RunEvent, kind: "delta" | "whole") => {
+		if (kind === "delta" && type === last) return;
+		last = type;
+		own({ type: "clock", at: Date.now() });
+	};
+	const own = (event: RunEvent) => {
+		artifacts.own(event);
+		listener.onEvent(event);
+	};
+	const tellPiece = (event: Extract<RunEvent, { type: "delta" | "thinking" }>) => {
+		if (event.text === "" && event.type === last) return;
+		stamp(event, "delta");
+		own(event);
+	};
+	const readPiece = (event: RunEvent | undefined) => {
+		if (event?.type === "calling") own(event);
+		if (event?.type === "delta" || event?.type === "thinking") {
+			tellPiece({ ...event, text: pieces?.[event.type].push(event.text) ?? "" });
+		}
+	};
+	const readRecord = (line: Buffer, kind: "delta" | "whole", event: RunEvent | undefined) => {
+		if (event) stamp(event, kind);
+		artifacts.record(line, kind);
+		if (event) readEvent(event);
+	};
+	const readEvent = (event: RunEvent) => {
+		if (event.type === "message") {
+			pieces?.delta.end(); // the message has it all
+			pieces?.thinking.end();
+			for (const part of describeMessage(event.message)) artifacts.transcript(`${part}\n`);
+		}
+		listener.onEvent(event);
+	};
+	const readStray = (text: string) => {
+		if (text.trim() === "") return;
+		artifacts.stdout(`${text}\n`);
+		stray("stdout", text);
+	};
+	return {
+		read(line: Buffer): void {
+			const decoded = decode(line);
+			const event = decoded.kind === "event" ? decoded.event : undefined;
+			if (decoded.kind === "stray") readStray(decoded.text);
+			else if (pieces && isDelta(decoded)) readPiece(event);
+			else readRecord(line, isDelta(decoded) ? "delta" : "whole", event);
+		},
+		end() {
+			const text = pieces?.delta.end() ?? "";
+			if (text !== "") own({ type: "delta", text });
+		},
+	};
+}
+
+function createStray(artifacts: Artifacts, listener: Listener) {
+	let count = 0;
+	return (stream: "stdout" | "stderr", text: string) => {
+		if (count++ >= MAX_STRAY_EVENTS) return;
+		const event: RunEvent = { type: "stray", stream, text: cut(text, MAX_STRAY_CHARS) };
+		artifacts.own(event);
+		listener.onEvent(event);
+	};
+}
+
+function createTail() {
+	let text = "";
+	return {
+		push(line: string) {
+			text = cutFront(`${text}${line}\n`, MAX_STDERR_TAIL_CHARS);
+		},
+		text: () => text.trim(),
+	};
+}
+
+const eventOf = (message: Exclude<FromChild, { key: string } | { exit: number }>): RunEvent =>
+	"wrapUp" in message ? { type: "wrap-up", ...message.wrapUp } : { type: "model-failed", ...message.failed };
+
+function tellOwn(event: RunEvent, artifacts: Artifacts, listener: Listener): void {
+	artifacts.own(event);
+	listener.onEvent(event);
+	listener.onChunk();
+}
+
+/** Whatever else is told there is not ours. */
+function readLifeline(lifeline: Readable, onMessage: (message: FromChild) => void): void {
+	const lines = createLineSplitter((line) => {
+		try {
+			const message = JSON.parse(line.toString("utf8")) as FromChild;
+			if (isFromChild(message)) onMessage(message);
+		} catch {
+			// nothing that a child of ours says
+		}
+	});
+	lifeline.on("data", (chunk: Buffer) => lines.write(chunk));
+}
+
+function isFromChild(message: FromChild): boolean {
+	if ("key" in message) return typeof message.key === "string";
+	if ("exit" in message) return Number.isInteger(message.exit);
+	return "wrapUp" in message ? typeof message.wrapUp.reason === "object" : typeof message.failed.message === "string";
+}
+
+function readLines(
+	stream: Readable,
+	onLine: (line: Buffer) => void,
+	onDropped: (count: number) => void,
+	listener: Listener,
+): void {
+	const lines = createLineSplitter(onLine);
+	stream.on("data", (chunk: Buffer) => {
+		lines.write(chunk);
+		listener.onChunk();
+	});
+	stream.on("error", () => {});
+	stream.on("close", () => {
+		lines.end();
+		if (lines.dropped > 0) onDropped(lines.dropped);
+		listener.onChunk();
+	});
+}
