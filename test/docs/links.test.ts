@@ -40,7 +40,7 @@ test("B70: every document of docs/ can be reached from the README", () => {
 test("files and scripts that the documents name are there", () => {
 	const { scripts } = JSON.parse(readDocument("package.json")) as { scripts: Record<string, string> };
 	for (const file of DOCUMENTS) {
-		for (const [, name = ""] of readDocument(file).matchAll(/npm run ([\w:]+)/g)) {
+		for (const [, name = ""] of readDocument(file).matchAll(/npm run ([\w:-]+)/g)) {
 			assert.ok(scripts[name], `${file}: npm run ${name}`);
 		}
 		for (const [, path = ""] of readDocument(file).matchAll(/`((?:src|test|scripts|docs|examples)\/[\w./-]+\.\w+)`/g)) {
