@@ -55,7 +55,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 	idleGraceSeconds: "extend_timeout_debounce",
 	repeatedCalls: "looping_tool_count",
 };
-const WORDS: Readonly<Record<string, string>> = { families: "all" };
+const WORDS: Readonly<Record<string, string>> = { families: "all", definitionSources: "all" };
 
 /** The settings that the table has, with what it says are their defaults. */
 function documentedDefaults(): Map<string, string> {
