@@ -43,6 +43,7 @@ const taskOf = (state: RunState): ShownTask => ({
 	name: "a sub-agent",
 	sessionId: "a3f7b9c2d1e8f4a1",
 	timeoutSeconds: 600,
+	moved: false,
 	profile: undefined,
 	spec: undefined,
 	task: "work",

@@ -4,7 +4,7 @@ import { scriptPath } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
 import { endOf, type KeptRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RunIds, RunSpec } from "../domain/spec.ts";
+import type { RunIds } from "../domain/spec.ts";
 import {
 	type Failure,
 	initialState,
@@ -17,7 +17,6 @@ import {
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { launchKey, type ParkedRun, underIdsOf } from "../head-start/parked-run.ts";
 import { createRunId, createToken } from "../plan/ids.ts";
-import { nameOf } from "../plan/model.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { audienceOf } from "../present/audience.ts";
@@ -29,6 +28,7 @@ import { execute, type PreparedRun, stopCauseOf } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
 import { createRunDirectory } from "../run-directory/create.ts";
+import { modelsOf, moveToBackground } from "./background-run.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { createLiveRow, type LiveRow } from "./live-row.ts";
 import { createQueue } from "./queue.ts";
@@ -42,6 +42,8 @@ export interface Row {
 	parked: ParkedRun | undefined;
 	/** Once it has one. */
 	directory: string | undefined;
+	/** A person has let it go on as a background run. */
+	moved: boolean;
 	state: RunState;
 }
 
@@ -86,7 +88,7 @@ export async function planRows(requests: readonly RunRequest[], { id, host, cont
 		requests.map(async (request) => {
 			const plan = await planRun(request, parent, surroundings, extension);
 			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
-			return { request, plan, parked: undefined, directory: undefined, state };
+			return { request, plan, parked: undefined, directory: undefined, moved: false, state };
 		}),
 	);
 	const planned = rows.filter(({ plan }) => plan.ok).length;
@@ -126,8 +128,9 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		updates.request();
 		host.live.changed();
 	};
+	const move: Parameters<typeof createLiveRow>[1] = (run, startedAt) => moveToBackground(run, startedAt, call);
 	updates.request();
-	const live = new Map(rows.filter(({ plan }) => plan.ok).map((row) => [row, createLiveRow(row)]));
+	const live = new Map(rows.filter(({ plan }) => plan.ok).map((row) => [row, createLiveRow(row, move)]));
 	const removals = [...live.values()].map((each) => host.live.add(each.live));
 	try {
 		const line = host.turns.join(parent.settings.maxConcurrency);
@@ -171,8 +174,12 @@ async function runRow(
 	const { run, launch } = prepared.value;
 	row.directory = run.directory;
 	host.keep(recordOf(row, run.directory));
-	const begun = () => live?.begun(run);
-	end(await execute(run, stop, (state) => change(row, state), shownIn.value(launch), begun), run.directory);
+	const hooks = live && { onBegun: () => live.begun(run), detach: live.moved };
+	const state = await execute(run, stop, (state) => change(row, state), shownIn.value(launch), hooks);
+	if (state.phase.kind === "done") return end(state, run.directory);
+	row.moved = true;
+	live?.over();
+	change(row, state);
 }
 
 /** Panes are for `subagent` alone. */
@@ -244,14 +251,8 @@ function recordOf({ request, plan, state }: Row, directory: string | undefined):
 
 const RUNNING = { kind: "running" } as const;
 
-/** What the session keeps of a plan. */
-export const modelsOf = (spec: RunSpec | undefined): Pick<KeptRun, "scope" | "requestedModel" | "resolvedModel"> => ({
-	scope: spec?.agent?.scope,
-	requestedModel: spec?.agent?.requestedModel,
-	resolvedModel: spec?.model && nameOf(spec.model),
-});
-
-const shown = ({ request, plan, directory, state }: Row): ShownTask => ({
+const shown = ({ request, plan, directory, state, moved }: Row): ShownTask => ({
+	moved,
 	name: request.label,
 	sessionId: request.sessionId,
 	timeoutSeconds: plan.ok
@@ -291,6 +292,7 @@ export function resultOf(
 	return {
 		content: [{ type: "text", text }, ...remarkBlocks(remarks)],
 		details: detailsOf(rows, parent, "done"),
-		usage: rows.reduce((sum, { state }) => addUsage(sum, state.usage), noUsage),
+		// What has moved to the background is billed there.
+		usage: rows.reduce((sum, { state, moved }) => (moved ? sum : addUsage(sum, state.usage)), noUsage),
 	};
 }

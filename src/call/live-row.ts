@@ -24,12 +24,18 @@ export interface LiveRow {
 	readonly stop: AbortSignal;
 	/** Its supervisor has its packet: what was sent to it while it was queued follows. */
 	begun(run: PreparedRun): void;
-	/** It has ended, or was dropped. */
+	/** Aborted when the task goes on as a background run. */
+	readonly moved: AbortSignal;
+	/** It has ended, was dropped or has moved to the background. */
 	over(): void;
 }
 
-export function createLiveRow(row: Row): LiveRow {
+export function createLiveRow(
+	row: Row,
+	move: (run: PreparedRun, startedAt: number) => Promise<Result<undefined>>,
+): LiveRow {
 	const stopping = new AbortController();
+	const moving = new AbortController();
 	let stage: Stage = { kind: "queued", waiting: [] };
 	const send = ({ spec, directory, token }: PreparedRun, steer: Steer) =>
 		sendMessage({ runId: spec.runId, directory, socket: spec.socket }, steer, { as: "session", token });
@@ -62,10 +68,21 @@ export function createLiveRow(row: Row): LiveRow {
 			return stage.kind === "queued" ? ok(keep(steer, stage.waiting)) : await send(stage.run, steer);
 		},
 		stop: () => stopping.abort(STOPPED_BY_PERSON),
+		async release() {
+			if (stage.kind === "over") return err(`Run ${row.request.runId} has ended`);
+			const { phase } = row.state;
+			if (stage.kind === "queued" || phase.kind !== "running") {
+				return err(`"${row.request.label}" is queued: only a running task can go to the background`);
+			}
+			const moved = await move(stage.run, phase.since);
+			if (moved.ok) moving.abort();
+			return moved;
+		},
 	};
 	return {
 		live,
 		stop: stopping.signal,
+		moved: moving.signal,
 		begun(run) {
 			const waiting = stage.kind === "queued" ? stage.waiting : [];
 			stage = { kind: "begun", run };

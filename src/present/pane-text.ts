@@ -2,6 +2,7 @@ import type { RunEvent } from "../domain/event.ts";
 import { endStatusOf } from "../domain/kept-run.ts";
 import { cut, describeMessage } from "../domain/messages.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
+import { steerText } from "../domain/steer.ts";
 import { ICONS } from "./background-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
@@ -18,7 +19,11 @@ export const paneTitle = (label: string): string =>
 /** What transcript.log says of a run, but with answers as they are written: what to print for each event in turn. */
 export function createPaneText(): (event: RunEvent) => string {
 	let streamed = "";
+	const steers = new Map<string, string>();
 	return (event) => {
+		if (event.type === "steer-queued")
+			steers.set(event.steer.id, `${steerText({ ...event.steer, from: event.from })}\n`);
+		if (event.type === "steer-received") return sanitize(event.ids.map((id) => steers.get(id) ?? "").join(""));
 		if (event.type === "delta") {
 			streamed += event.text;
 			return sanitize(event.text);

@@ -112,6 +112,12 @@ function describeExit(exit: Exit): string {
 
 const withWords = (what: string, stderr: string) => (stderr === "" ? what : `${what}: ${stderr}`);
 
+/** A task that a person let go on as a background run. */
+export const movedLine = (name: string, ids: { readonly runId: string; readonly sessionId: string }): string =>
+	`● ${cut(sanitizeLine(name), MAX_NAME_CHARS)}: ${movedText(ids.runId)} (session: ${ids.sessionId})`;
+
+export const movedText = (runId: string): string => `moved to the background (run: ${runId})`;
+
 /** One task's line in the result of `delegate_to_subagents`: a line, and never a long one. */
 export function summaryLine(name: string, sessionId: string, outcome: Outcome, spec: RunSpec | undefined): string {
 	const label = cut(sanitizeLine(name), MAX_NAME_CHARS);

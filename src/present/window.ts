@@ -20,6 +20,8 @@ export interface TaskWindow {
 	readonly name: string;
 	readonly sessionId: string;
 	readonly status: DelegateStatus;
+	/** It goes on as a background run. */
+	readonly moved?: true;
 	readonly lines: readonly WindowLine[];
 	readonly allMessages: readonly ChatMessage[];
 	readonly exitCode: number | null;
@@ -72,6 +74,8 @@ export interface ShownTask {
 	readonly task: string;
 	readonly directory: string | undefined;
 	readonly state: RunState;
+	/** It goes on as a background run. */
+	readonly moved: boolean;
 }
 
 /** What a call's details may amount to, however many tasks it has: each update and each result is sent as a whole. */
@@ -147,6 +151,7 @@ function windowOf(
 		name: task.name,
 		sessionId: task.sessionId,
 		status: delegateStatusOf(state),
+		...movedIn(task),
 		lines,
 		allMessages,
 		exitCode: result ? exitCodeOf(result.exit) : null,
@@ -173,6 +178,8 @@ function remarksOf(result: RunResult | undefined): Pick<TaskWindow, "remarks"> {
 	const remarks = result ? remarksOn(result) : [];
 	return remarks.length > 0 ? { remarks } : {};
 }
+
+const movedIn = ({ moved }: ShownTask) => (moved ? ({ moved: true } as const) : {});
 
 function modelOf(state: RunState): { provider: string; id: string } | undefined {
 	const last = lastAssistant(messagesOf(state));

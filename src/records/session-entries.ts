@@ -97,13 +97,22 @@ function addForeground(runs: Runs, fields: Fields): void {
 	if (run && end) runs.set(run.runId, { ...run, progress: end });
 }
 
-/** The first start and the first end of a background run count: nothing brings it back. */
+/**
+ * The first start and the first end of a background run count: nothing brings it back. A foreground run that has moved to the
+ * background has an entry of each.
+ */
 function addBackground(runs: Runs, fields: Fields): void {
 	const socket = textIn(fields, "socket");
 	const owner = textIn(fields, "owner");
 	if (socket === undefined || owner === undefined) return;
 	const run = headOf(fields, { kind: "background", socket, owner });
-	if (run && isBackground(run) && isRunId(run.runId) && run.cwd !== undefined && !runs.has(run.runId)) {
+	if (
+		run &&
+		isBackground(run) &&
+		isRunId(run.runId) &&
+		run.cwd !== undefined &&
+		runs.get(run.runId)?.lifetime.kind !== "background"
+	) {
 		runs.set(run.runId, run);
 	}
 }

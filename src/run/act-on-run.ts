@@ -71,6 +71,20 @@ export async function stopRun(run: StartedRun, unresponsiveMs: number = UNRESPON
 	return ok(undefined);
 }
 
+/** Lets a run go on when the parent that started it is gone. The connection that did so stays open. */
+export async function releaseRun(run: StartedRun, token: string): Promise<Result<ControlClient>> {
+	const connected = await connect(run);
+	if (!connected.ok) return connected;
+	const control = connected.value;
+	const answer = nextAnswer(control, ({ type }) => type !== "steered");
+	control.send({ type: "release", token });
+	const said = await answer;
+	if (said.kind === "answer" && said.answer.type === "released") return ok(control);
+	if (said.kind === "silence") return refuse(control, `Run ${run.runId} does not answer`);
+	if (said.kind !== "answer") return refuse(control, hasEnded(run));
+	return refuse(control, said.answer.type === "refused" ? said.answer.why : tooOld(run));
+}
+
 async function connect(run: StartedRun): Promise<Result<ControlClient>> {
 	if (!isSocketOf(run.runId, run.socket))
 		return err(`Run ${run.runId} is not followed: its socket is not private to you`);

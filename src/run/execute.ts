@@ -29,7 +29,14 @@ export const stopCauseOf = ({ reason }: AbortSignal): StopCause => ({
 	by: reason === STOPPED_BY_PERSON ? "person" : "caller",
 });
 const abortedBy = (signal: AbortSignal): Failure => ({ kind: "stopped", cause: stopCauseOf(signal) });
-const NEVER = new AbortController().signal;
+
+export interface Hooks {
+	/** The run's supervisor has the task, and takes messages. */
+	onBegun(): void;
+	/** Aborted once the run was released: it is left to itself, and its state stays as it is. */
+	readonly detach: AbortSignal;
+}
+const NO_HOOKS: Hooks = { onBegun() {}, detach: new AbortController().signal };
 
 /**
  * Starts a run that goes on without us. Its packet goes out last: nothing happens before `admit` has taken the run, and
@@ -58,14 +65,14 @@ export async function start(
 
 /**
  * Carries out one run and folds its events. Never throws, and returns only when the run is done and its processes are
- * gone. Aborting `signal` stops the run. `onBegun` says that its supervisor has the task and takes messages.
+ * gone, or goes on without us. Aborting `signal` stops the run.
  */
 export async function execute(
 	run: PreparedRun,
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
 	launch: Launcher = launchProcess,
-	onBegun: () => void = () => {},
+	{ onBegun, detach }: Hooks = NO_HOOKS,
 ): Promise<RunState> {
 	const fail = async (failure: Failure) => {
 		const state = reduce(initialState, { type: "ended", result: await leave(run, failure) });
@@ -75,7 +82,7 @@ export async function execute(
 	if (signal.aborted) return await fail(abortedBy(signal));
 	const launched = await launch(run.directory, run.spec);
 	if (!launched.ok) return await fail({ kind: "spawn", message: launched.error });
-	return await attend(launched.value, run, signal, onState, onBegun);
+	return await attend(launched.value, run, signal, onState, { onBegun, detach });
 }
 
 /** A run that never had a supervisor has a result all the same. */
@@ -87,7 +94,7 @@ async function attend(
 	{ spec, packet, directory, token }: PreparedRun,
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
-	onBegun: () => void,
+	{ onBegun, detach }: Hooks,
 ): Promise<RunState> {
 	const { control } = launched;
 	let unresponsive: NodeJS.Timeout | undefined;
@@ -107,10 +114,11 @@ async function attend(
 			{ runId: spec.runId, directory, socket: spec.socket, distrusted: false },
 			control,
 			onState,
-			NEVER,
+			detach,
 			fate,
 		);
-		await launched.done();
+		if (state.phase.kind === "done") await launched.done();
+		else launched.unref();
 		return state;
 	} finally {
 		clearTimeout(unresponsive);

@@ -18,6 +18,8 @@ export interface LiveRun {
 	message(text: string, when: Steer["when"]): Promise<Result<SentMessage>>;
 	/** Drops a queued task. The other tasks of the call go on. */
 	stop(): void;
+	/** Lets a running task go on as a background run of this session; the call's result says so. */
+	release(): Promise<Result<undefined>>;
 }
 
 /** The tasks of all running calls of this session, in the order in which they were asked for. */

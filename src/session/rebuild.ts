@@ -11,7 +11,10 @@ import { readResult } from "../run-directory/result.ts";
 /** Fills the store with the foreground runs that the entries tell of. */
 export async function rebuildForeground(store: RunStore, entries: readonly SessionEntry[]): Promise<void> {
 	store.clear("foreground");
-	for (const run of await foregroundRuns(entries)) store.put(run);
+	for (const run of await foregroundRuns(entries)) {
+		// One that has moved to the background is there on every branch.
+		if (store.get(run.runId)?.lifetime.kind !== "background") store.put(run);
+	}
 }
 
 /**

@@ -1,6 +1,8 @@
+import type { ChatMessage } from "../domain/event.ts";
 import { type KeptRun, statusOf } from "../domain/kept-run.ts";
 import { textOf } from "../domain/messages.ts";
-import { lastTextOf, messagesOf } from "../domain/state.ts";
+import { lastTextOf, type RunState } from "../domain/state.ts";
+import { steerText } from "../domain/steer.ts";
 import { describeEnd } from "../present/text.ts";
 import type { ToldRun } from "../present/transcript.ts";
 import { readRun } from "../run-directory/read.ts";
@@ -16,7 +18,7 @@ export async function tellRun(run: KeptRun): Promise<ToldRun & { readonly lastTe
 		const { phase, partial, messageCount } = state;
 		const outcome = phase.kind === "done" ? phase.result.outcome : undefined;
 		return {
-			...{ status, prompt, messages: messagesOf(state), partial, messageCount, errorMessage, remarks },
+			...{ status, prompt, messages: saidIn(state), partial, messageCount, errorMessage, remarks },
 			lastText: outcome?.kind === "completed" ? outcome.text : lastTextOf(state),
 		};
 	}
@@ -27,3 +29,10 @@ export async function tellRun(run: KeptRun): Promise<ToldRun & { readonly lastTe
 	const partial = messages.some((message) => textOf(message) === text) ? "" : text; // else it was too long to be kept
 	return { status, prompt, messages, partial, messageCount, errorMessage, remarks, lastText: text };
 }
+
+/** The conversation, with what the run was sent meanwhile and by whom. */
+const saidIn = ({ entries }: RunState): readonly ChatMessage[] =>
+	entries.flatMap((entry): ChatMessage[] => {
+		if (entry.kind === "message") return [entry.message];
+		return entry.kind === "steer" ? [{ role: "user", content: steerText(entry.steer), timestamp: 0 }] : [];
+	});

@@ -1,10 +1,10 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type Static, Type } from "typebox";
-import { type Call, callOf, modelsOf, planRows, prepareRow } from "../call/call.ts";
+import { backgroundRunOf } from "../call/background-run.ts";
+import { type Call, callOf, planRows, prepareRow } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
 import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RunSpec } from "../domain/spec.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import { presetRequest } from "../plan/preset.ts";
 import { countsText, type ShownRun, shownRun } from "../present/background-text.ts";
@@ -92,24 +92,13 @@ async function launch(parameters: BackgroundParameters, call: Call): Promise<Res
 	if (stop.aborted) return err(ABORTED);
 	if (!prepared.ok) return prepared;
 	const { spec, directory } = prepared.value.run;
-	const run = runOf(spec, directory, context.sessionManager.getSessionId());
+	const run = backgroundRunOf(spec, directory, context.sessionManager.getSessionId());
 	const started = await start(
 		prepared.value.run,
 		(control) => (stop.aborted ? err(ABORTED) : host.background.add(run, control)),
 		prepared.value.launch,
 	);
 	return started.ok ? ok(run) : started;
-}
-
-function runOf(spec: RunSpec, directory: string, owner: string): BackgroundRun {
-	const { runId, sessionId, family, label, task, agent, cwd, socket } = spec;
-	return {
-		...{ runId, sessionId, family, label, task, cwd, directory, definition: agent?.name, ...modelsOf(spec) },
-		distrusted: false,
-		startedAt: Date.now(),
-		lifetime: { kind: "background", socket, owner },
-		progress: { kind: "running" },
-	};
 }
 
 const startedText = ({ runId, label, resolvedModel, directory }: BackgroundRun, counts: BackgroundCounts) =>

@@ -6,7 +6,7 @@ import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
 import { remarksOn } from "../present/remarks.ts";
-import { delegateStatusOf, summaryLine } from "../present/text.ts";
+import { delegateStatusOf, movedLine, summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { findRuns } from "../session/rebuild.ts";
@@ -43,7 +43,8 @@ export function delegateTool(host: Host): ToolDefinition<typeof delegateParamete
 	};
 }
 
-function linesOf({ request, plan, state }: Row): string[] {
+function linesOf({ request, plan, state, moved }: Row): string[] {
+	if (moved) return [movedLine(request.label, request)];
 	if (state.phase.kind !== "done") return [];
 	const { result } = state.phase;
 	const { label, sessionId } = request;

@@ -11,6 +11,7 @@ import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";
 import { renderSubagentCall } from "../present/call-view.ts";
 import { blockStatusOf, presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
 import { remarksOn } from "../present/remarks.ts";
+import { movedText } from "../present/text.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { askedSessions } from "./agent-sessions.ts";
 import { respellModels } from "./model-parameter.ts";
@@ -72,7 +73,8 @@ interface Answer {
 	/** What the answer does not say itself. */
 	readonly remarks: readonly string[];
 	readonly request: RunRequest;
-	readonly result: RunResult;
+	/** Undefined where it goes on in the background. */
+	readonly result: RunResult | undefined;
 }
 
 function lengthOf({ state: { phase } }: Row): number {
@@ -83,6 +85,11 @@ function lengthOf({ state: { phase } }: Row): number {
 
 function answerOf(row: Row, session: EarlierSession | undefined, limit: number): Answer[] {
 	const { request, state } = row;
+	if (row.moved) {
+		const session = request.family === "agent" ? `\n**Session ID:** \`${request.sessionId}\`` : "";
+		const answer = `Moved to the background (run: ${request.runId}). Its end is announced.${session}`;
+		return [{ name: request.label, status: statusOf(row), answer, remarks: [], request, result: undefined }];
+	}
 	if (state.phase.kind !== "done") return [];
 	const { result } = state.phase;
 	const shared = { name: request.label, request, result };
@@ -94,7 +101,8 @@ function answerOf(row: Row, session: EarlierSession | undefined, limit: number):
 	return [{ ...shared, status: statusOf(row), answer, remarks: remarksOn(result) }];
 }
 
-function statusOf({ request, state }: Row): string {
+function statusOf({ request, state, moved }: Row): string {
+	if (moved) return movedText(request.runId);
 	if (state.phase.kind !== "done") return "running";
 	const { result } = state.phase;
 	return blockStatusOf(result, request.family === "agent" ? agentStatusOf(result) : presetStatusOf(state));
@@ -102,5 +110,5 @@ function statusOf({ request, state }: Row): string {
 
 function agentDetails({ request, result }: Answer): AgentDetails {
 	if (request.family !== "agent") return {};
-	return { sessionId: request.sessionId, ...(result.finalized && { finalized: result.finalized }) };
+	return { sessionId: request.sessionId, ...(result?.finalized && { finalized: result.finalized }) };
 }

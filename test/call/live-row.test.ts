@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { KeptRun } from "../../src/domain/kept-run.ts";
+import { sessionTranscript } from "../../src/present/transcript.ts";
 import type { LiveRun } from "../../src/session/live-runs.ts";
+import { tellRun } from "../../src/session/told-runs.ts";
 import { createDelegateYard, type DelegateYard, linesOf, task } from "../rig/delegate-yard.ts";
 import type { RecordedHost } from "../rig/recorded-host.ts";
+import { until } from "../rig/until.ts";
 
 /** The task with this name, as soon as it is as wanted. */
 function live({ host }: RecordedHost, name: string, matches: (run: LiveRun) => boolean): Promise<LiveRun> {
@@ -82,7 +86,46 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		const run = await live(host, "a", begun);
 		await run.message("go", "turn-end");
 		await call;
+		const told = await tellRun(host.host.store.runs[0] as KeptRun);
+		assert.match(sessionTranscript([told]), /^\[message from your session\]: go$/m);
 		const late = await run.message("hello?", "turn-end");
 		assert.match(late.ok ? "" : late.error, /has ended$/);
+	});
+
+	test("to background: the call goes on without the task, and its end is announced and billed once", async () => {
+		const host = yard.session();
+		const tasks = [task("a", { say: "so far" }, { receive: 1 }), task("b", { receive: 1 })];
+		const call = host.delegate({ tasks });
+		const moved = await live(host, "a", works);
+		const stays = await live(host, "b", begun);
+		const later = await moved.message("for later", "turn-end");
+		const released = await moved.release();
+		assert.ok(released.ok, released.ok ? "" : released.error);
+		await stays.message("finish", "turn-end");
+		const { lines, result, failed } = await call;
+		assert.equal(lines[0], `● a: moved to the background (run: ${moved.runId}) (session: ${moved.sessionId})`);
+		assert.match(lines[1] ?? "", /^✓ b: completed/);
+		assert.equal(failed, false);
+		const [window] = result.details.windows;
+		assert.deepEqual([window?.status, window?.moved], ["running", true]);
+		assert.equal(result.usage?.input, 100); // of b alone
+		assert.ok(later.ok);
+		await later.value.settled;
+		const ended = () => host.host.store.get(moved.runId)?.progress.kind === "ended";
+		await until(ended, "the moved run to end");
+		assert.equal(host.host.background.bill()?.input, 200);
+		assert.equal(host.host.background.bill(), undefined);
+		assert.equal(host.session.notifications.length, 1);
+		assert.match((await moved.release()).ok ? "" : "refused", /refused/);
+	});
+
+	test("to background is refused for a queued task", async () => {
+		const host = yard.session({}, { maxConcurrency: 1 });
+		const call = host.delegate({ tasks: [task("a", { receive: 1 }), task("b", { say: "b" })] });
+		const first = await live(host, "a", begun);
+		const released = await (await live(host, "b", isQueued)).release();
+		assert.match(released.ok ? "" : released.error, /^"b" is queued/);
+		await first.message("go on", "turn-end");
+		await call;
 	});
 });

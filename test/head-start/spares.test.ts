@@ -79,7 +79,7 @@ describe("children that are started ahead of their task", () => {
 		test(name, async () => {
 			const rows = [1, 2, 3].map((): Row => {
 				const plan = { ok: true, value: planned() } as const;
-				return { request: REQUEST, plan, parked: undefined, directory: undefined, state: initialState };
+				return { request: REQUEST, plan, parked: undefined, directory: undefined, moved: false, state: initialState };
 			});
 			const [first] = rows;
 			assert.ok(first);

@@ -44,4 +44,11 @@ describe("what a pane shows", () => {
 		assert.equal(paneTitle("x".repeat(200)).length, 60);
 		assert.equal(paneTitle(" \n"), "sub-agent");
 	});
+
+	test("what a run is sent is shown where it received it, with its sender and without what a terminal obeys", () => {
+		const steer = { id: "1", text: "\u001b[31mred", when: "turn-end" } as const;
+		const text = createPaneText();
+		assert.equal(text({ type: "steer-queued", at: 1, steer, from: "process" }), "");
+		assert.equal(text({ type: "steer-received", ids: ["1"] }), "[message from another process of yours]: red\n");
+	});
 });

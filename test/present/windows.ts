@@ -130,6 +130,7 @@ export const taskWith = (state: RunState, spec: Partial<RunSpec> = {}): ShownTas
 	name: "scout",
 	sessionId: "a3f7b9c2d1e8f4a1",
 	timeoutSeconds: 600,
+	moved: false,
 	profile: spec.agent?.name,
 	spec: { cwd: "/home/ann/shop", runId: "20261118-010014-36c6f4d5", limits: LIMITS, ...spec } as RunSpec,
 	task: "look around\nand tell",

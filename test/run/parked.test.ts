@@ -241,6 +241,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 			plan: { ok: true as const, value: plan([{ say: "never" }]) },
 			parked,
 			directory: undefined,
+			moved: false,
 			state: initialState,
 		};
 		const stop = new AbortController();
