@@ -17,6 +17,7 @@ import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
 import { isNews } from "./definitions/told-notices.ts";
 import { createHeadStart } from "./head-start/head-start.ts";
+import { importedFields } from "./plan/import.ts";
 import { countForeign, listDefinitions } from "./plan/listing.ts";
 import { nameOf } from "./plan/model.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
@@ -79,6 +80,8 @@ export default function register(pi: ExtensionAPI): void {
 			return {
 				catalog: () => catalogOf(host, current),
 				list: () => listDefinitions(surroundingsOf(host, current), sessionModelOf(host, current)),
+				imported: (definition) =>
+					importedFields(definition, surroundingsOf(host, current), sessionModelOf(host, current)),
 				invalidate: library.invalidate,
 				agentDirectory: agentDirectory(),
 			};

@@ -25,7 +25,11 @@ import { type ProfileHost, tell } from "./profile-host.ts";
 import { askFields } from "./profile-wizard.ts";
 
 /** What a new profile is made from: questions, or a copy of an example. */
-export type Template = { readonly kind: "questions" } | { readonly kind: "example"; readonly name: string };
+export type Template =
+	| { readonly kind: "questions" }
+	| { readonly kind: "example"; readonly name: string }
+	/** A definition of another program, in our words. */
+	| { readonly kind: "import"; readonly changes: Changes };
 
 export async function createProfile(
 	name: string,
@@ -46,13 +50,36 @@ export async function createProfile(
 	if (refusal !== undefined) return tell(context, refusal, "error");
 	const { kind, scope, base } = place;
 	const origin: Origin = { kind, scope, path, base, trust: "trusted", shadows: false };
-	const text = example
-		? await renderChanged(example.value, { fields: new Map([["name", name]]), body: undefined })
-		: ok(await renderDefinition(name, await askFields(context.ui, undefined)));
+	const text = await textOf(name, template, example?.value, context);
 	if (!text.ok) return tell(context, `Nothing was saved: ${text.error}`, "error");
 	await review(text.value, origin, context, host, () =>
 		createFile(path, text.value, scope === "global" ? "private" : "shared"),
 	);
+}
+
+async function textOf(
+	name: string,
+	template: Template,
+	example: string | undefined,
+	{ ui }: ExtensionCommandContext,
+): Promise<Result<string>> {
+	if (example !== undefined)
+		return await renderChanged(example, { fields: new Map([["name", name]]), body: undefined });
+	return ok(
+		await renderDefinition(name, template.kind === "import" ? template.changes : await askFields(ui, undefined)),
+	);
+}
+
+/** Writes a foreign definition as a profile of ours. What cannot be called is refused: nobody knows what it would be. */
+export async function importProfile(entry: Entry, context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
+	const { name } = entry;
+	const { kind, path } = originOf(entry);
+	if (!isForeignSource(kind))
+		return tell(context, `"${name}" is a definition of this package already: ${path}`, "warning");
+	if (entry.kind !== "usable") return tell(context, `"${name}" cannot be imported: ${whatIsWrong(entry)}`, "error");
+	const changes = host.imported(entry.definition);
+	if (!changes.ok) return tell(context, `"${name}" cannot be imported: ${path}: ${changes.error}`, "error");
+	await createProfile(name, { kind: "import", changes: changes.value }, context, host);
 }
 
 /** Why the place cannot take one more of this name: what would be asked is in vain then. */
@@ -79,7 +106,9 @@ function whyNotCounting(name: string, { kind, scope, path }: Origin, catalog: Ca
 
 /** What is wrong with a file that cannot be used, and what a person can do about it. */
 export const howToMend = (entry: RejectedEntry): string =>
-	`${whatIsWrong(entry)}\nMend that file in an editor, or remove it with /profile delete ${entry.name}`;
+	isForeignSource(entry.origin.kind)
+		? whatIsWrong(entry)
+		: `${whatIsWrong(entry)}\nMend that file in an editor, or remove it with /profile delete ${entry.name}`;
 
 /** Where the profile goes; undefined where nobody chose. A copy asks nothing else, so without anybody to ask it is global. */
 async function choosePlace(

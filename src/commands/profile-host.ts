@@ -1,6 +1,9 @@
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type { Catalog } from "../definitions/catalog.ts";
+import type { Changes } from "../definitions/write.ts";
+import type { AgentDefinition } from "../domain/definition.ts";
 import type { Listed } from "../domain/listed.ts";
+import type { Result } from "../domain/result.ts";
 import { sanitize } from "../present/sanitize.ts";
 
 /** What the command needs of the session. */
@@ -8,6 +11,8 @@ export interface ProfileHost {
 	catalog(): Catalog;
 	/** All names, and whether they can be called in this session. */
 	list(): readonly Listed[];
+	/** A foreign definition in the words of our profiles, or why it cannot be called in this session. */
+	imported(definition: AgentDefinition): Result<Changes>;
 	/** After a file was changed. */
 	invalidate(): void;
 	readonly agentDirectory: string;

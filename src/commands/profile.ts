@@ -1,22 +1,27 @@
 import type { ExtensionCommandContext, RegisteredCommand } from "@earendil-works/pi-coding-agent";
 import { describeDiagnostic } from "../definitions/catalog.ts";
 import { callable, findDefinition, findEntry, notOffered } from "../definitions/lookup.ts";
+import { type Entry, originOf } from "../definitions/read-place.ts";
+import { isForeignSource } from "../domain/definition.ts";
 import { definitionDetails, listedLine, NO_DEFINITIONS, problemsList } from "../present/definition-text.ts";
 import { exampleNames } from "./examples.ts";
-import { createProfile, deleteProfile, editProfile, howToMend } from "./profile-changes.ts";
+import { createProfile, deleteProfile, editProfile, howToMend, importProfile } from "./profile-changes.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
 
 const USAGE =
-	"Usage: /profile [list] | show <name> | create <name> [--from <example>] | edit <name> | delete <name> (also: ls, new, rm, remove, <name>)";
+	"Usage: /profile [list] | show <name> | create <name> [--from <example>] | import <name> | edit <name> | delete <name> (also: ls, new, rm, remove, <name>)";
+
+type Verb = "list" | "show" | "create" | "import" | "edit" | "delete";
 
 /** What a first word stands for; any other is a name. */
-const VERBS: ReadonlyMap<string, "list" | "show" | "create" | "edit" | "delete"> = new Map([
+const VERBS: ReadonlyMap<string, Verb> = new Map([
 	["", "list"],
 	["list", "list"],
 	["ls", "list"],
 	["show", "show"],
 	["create", "create"],
 	["new", "create"],
+	["import", "import"],
 	["edit", "edit"],
 	["delete", "delete"],
 	["rm", "delete"],
@@ -27,7 +32,7 @@ export function profileCommand(
 	hostOf: (context: ExtensionCommandContext | undefined) => ProfileHost | undefined,
 ): Omit<RegisteredCommand, "name" | "sourceInfo"> {
 	return {
-		description: "List, show, create, edit and delete sub-agent profiles",
+		description: "List, show, create, import, edit and delete sub-agent profiles",
 		getArgumentCompletions: (prefix) => completions(prefix, hostOf(undefined)),
 		async handler(args, context) {
 			const host = hostOf(context);
@@ -41,17 +46,29 @@ async function answer(args: string, context: ExtensionCommandContext, host: Prof
 	const verb = VERBS.get(word) ?? "show";
 	if (verb === "create") return await create(names, context, host);
 	const [name, ...more] = VERBS.has(word) ? names : [word, ...names];
-	if (more.length > 0 || (verb === "list") === (name !== undefined)) return tell(context, USAGE, "warning");
+	if ((verb === "list") === (name !== undefined)) return tell(context, USAGE, "warning");
 	if (name === undefined) return tell(context, listText(host), "info");
-	const entry = findEntry(host.catalog(), "profile", name);
-	if (entry && verb === "delete") return await deleteProfile(entry, context, host);
-	if (entry && entry.kind !== "usable") {
-		return tell(context, `The ${entry.origin.kind} "${name}" cannot be used: ${howToMend(entry)}`, "error");
-	}
+	// A name as a foreign file writes it may have spaces.
+	const entry = findEntry(host.catalog(), "profile", [name, ...more].join(" "));
+	if (entry) return await act(verb, entry, context, host);
+	if (more.length > 0) return tell(context, USAGE, "warning");
 	const found = findDefinition(host.catalog(), "profile", name);
-	if (!found.ok) return tell(context, found.error.message, "error");
-	if (verb === "edit") return await editProfile(found.value, context, host);
-	return tell(context, definitionDetails(found.value), "info");
+	if (!found.ok) tell(context, found.error.message, "error");
+}
+
+async function act(verb: Verb, entry: Entry, context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
+	const { kind, path } = originOf(entry);
+	if (verb === "import") return await importProfile(entry, context, host);
+	if ((verb === "edit" || verb === "delete") && isForeignSource(kind)) {
+		const how = `change it there, or use /profile import ${entry.name}`;
+		return tell(context, `"${entry.name}" is a file of another program, ${path}: ${how}`, "error");
+	}
+	if (verb === "delete") return await deleteProfile(entry, context, host);
+	if (entry.kind !== "usable") {
+		return tell(context, `The ${kind} "${entry.name}" cannot be used: ${howToMend(entry)}`, "error");
+	}
+	if (verb === "edit") return await editProfile(entry.definition, context, host);
+	return tell(context, definitionDetails(entry.definition), "info");
 }
 
 const FROM = "--from";
@@ -90,13 +107,13 @@ function offers(typed: string, host: ProfileHost | undefined): { value: string; 
 	const words = typed.split(/\s+/);
 	const [word = "", name = ""] = words;
 	if (words.length === 1) {
-		return [...["list", "show ", "create ", "edit ", "delete "], ...names].map((value) => ({
+		return [...["list", "show ", "create ", "import ", "edit ", "delete "], ...names].map((value) => ({
 			value,
 			label: value.trim(),
 		}));
 	}
 	const verb = VERBS.get(word);
-	if (verb === "show" || verb === "edit" || verb === "delete") {
+	if (verb === "show" || verb === "edit" || verb === "delete" || verb === "import") {
 		return names.map((each) => ({ value: `${word} ${each}`, label: each }));
 	}
 	if (verb !== "create" || words.length < 3) return [];

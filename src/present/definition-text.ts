@@ -91,7 +91,7 @@ const translatedLines = ({ translated }: AgentDefinition): string[] =>
 		: [
 				"",
 				"fields of the file:",
-				...translated.map(({ field, became }) => `  ${field} → ${cut(became, MAX_BECAME_CHARS)}`),
+				...translated.map(({ field, became }) => `- ${field} → ${cut(became, MAX_BECAME_CHARS)}`),
 			];
 
 export const originWords = ({ kind, scope, shadows }: Origin): string =>

@@ -69,7 +69,7 @@ export function startProfileSession(home: Home, extension: string, args: string[
 /** The notice at the start of a session is nobody's answer. */
 const isDialog = ({ type, method, message }: PiEvent) =>
 	type === "extension_ui_request" &&
-	!String(message).startsWith("Agent definitions:") &&
+	!/^Agent definitions:|cannot be used: \/profile list$/.test(String(message)) &&
 	["select", "input", "editor", "confirm", "notify"].includes(String(method));
 
 const answerOf = (answer: Answer) =>

@@ -65,7 +65,7 @@ test("C3–C7 C26 C27 X3 X4 X6: the tools and the prompt that an agent really ge
 		denied: ["read", "edit", "write", "subagent_finalize"],
 		plain: ["read", "bash", "edit", "write", "subagent_finalize"],
 		none: ["subagent_finalize"],
-		owner: ["edit", "find", "grep", "ls", "own_tool", "powershell", "read", "subagent_finalize", "write"],
+		owner: ["edit", "find", "grep", "ls", "own_tool", "read", "subagent_finalize", "write"],
 		wilful: [],
 		greedy: [],
 		profile: ["read", "subagent_finalize"],

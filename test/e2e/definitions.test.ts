@@ -161,7 +161,7 @@ describe("a definition, by what its child really got", () => {
 		assert.ok(!spec.invocation.args.some((arg) => arg.includes("Appended")));
 
 		// tools
-		assert.deepEqual(of("readonly").tools.toSorted(), ["find", "grep", "ls", "powershell", "read"]);
+		assert.deepEqual(of("readonly").tools.toSorted(), ["find", "grep", "ls", "read"]);
 		assert.deepEqual(of("bare").tools, []);
 		assert.equal(of("bare").reasoningEffort, "low");
 		assert.deepEqual(of("owner").tools, ["read", "own_tool"]);
@@ -208,7 +208,7 @@ describe("a definition, by what its child really got", () => {
 			child: () => text("done"),
 		});
 		const toolsOf = (task: string) => requestOf(childRequests, task).tools.toSorted();
-		assert.deepEqual(toolsOf("most"), ["edit", "find", "grep", "ls", "own_tool", "powershell", "read"]);
+		assert.deepEqual(toolsOf("most"), ["edit", "find", "grep", "ls", "own_tool", "read"]);
 		assert.deepEqual(toolsOf("builtin"), ["bash", "edit", "find", "grep", "ls", "powershell", "read", "write"]);
 		assert.match(lineOf(result, "misspelt"), /^✗ misspelt: error — .*Unknown tools: "bsah"\. The sub-agent has: read,/);
 		assert.ok(!childRequests.some(({ lastUser }) => lastUser === "misspelt"));
