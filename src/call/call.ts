@@ -31,6 +31,7 @@ import { createRunDirectory } from "../run-directory/create.ts";
 import { modelsOf, moveToBackground } from "./background-run.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { createLiveRow, type LiveRow } from "./live-row.ts";
+import { createNestedFooter } from "./nested-footer.ts";
 import { createQueue } from "./queue.ts";
 import { createThrottle } from "./throttle.ts";
 
@@ -117,8 +118,12 @@ function rename(row: Row, ids: RunIds, parent: Parent): void {
 export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 	const { host, parent, context, signal, onUpdate } = call;
 	const stop = AbortSignal.any([host.sessionSignal(), ...(signal ? [signal] : [])]);
+	const footer = createNestedFooter(rows, call);
 	const updates = createThrottle(
-		() => onUpdate?.(updateOf(rows, parent)),
+		() => {
+			onUpdate?.(updateOf(rows, parent));
+			footer.show();
+		},
 		context.mode === "tui" ? "clock" : "no clock",
 	);
 	const queue = createQueue(rows, parent);
@@ -145,6 +150,7 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 	} finally {
 		for (const remove of removals) remove();
 		updates.dispose();
+		footer.clear();
 		await Promise.all(rows.map(({ parked }) => parked?.drop()));
 	}
 	const failed = rows.every(({ state }) => delegateStatusOf(state) === "error");

@@ -6,8 +6,16 @@ import { fileURLToPath } from "node:url";
 import { blocksOf } from "../docs/documents.ts";
 import { type Delegation, delegate } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";
-import { type ModelRequest, type Reply, startModelServer, status, text, toolCall } from "../rig/model-server.ts";
-import { PI_IS_1 } from "../rig/pi.ts";
+import {
+	type ModelRequest,
+	type ModelServer,
+	type Reply,
+	startModelServer,
+	status,
+	text,
+	toolCall,
+} from "../rig/model-server.ts";
+import { PI_IS_1, type PiEvent, runPi } from "../rig/pi.ts";
 
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const SERVER = fileURLToPath(new URL("../rig/fixtures/mcp-server.mjs", import.meta.url));
@@ -19,6 +27,7 @@ interface McpServer {
 
 interface Place {
 	readonly home: Home;
+	readonly server: ModelServer;
 	profile(name: string, ...fields: readonly string[]): void;
 	agent(name: string, ...fields: readonly string[]): void;
 	/** One task per profile; each child runs the script, if it has codemode, and answers with what that gave back. */
@@ -68,6 +77,7 @@ async function place(t: TestContext, servers: Readonly<Record<string, McpServer>
 			);
 	return {
 		home,
+		server,
 		profile: define("agent-profiles"),
 		agent: define("prompts"),
 		async delegate(names, script = LIST) {
@@ -210,6 +220,33 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 			{ name: "docs", risk: "a typo" },
 		]);
 		assert.match(String(returned.failed), /^cli: .*no such luck/);
+	});
+
+	test("the footer says how many tasks of a script's call run and what they do, until the call has ended", async (t) => {
+		const { home, server } = await place(t, {}, CODEMODE);
+		const release = Promise.withResolvers<void>();
+		server.use(async (request) => {
+			if (request.lastUser === "please delegate") {
+				const call = "tools.delegate_to_subagents({ tasks: [{ name: 'waiter', prompt: 'wait' }] })";
+				return request.turn === 0 ? codemode(`return await ${call}`) : text("the parent is done");
+			}
+			if (request.turn === 0) return toolCall("bash", { command: "sleep 1; echo waited" });
+			await release.promise;
+			return text("waited");
+		});
+		const parent = runPi(home, { prompt: "please delegate", extension: EXTENSION, mode: "rpc", timeoutMs: 60_000 });
+		const statusOf = ({ type, method, statusText }: PiEvent) =>
+			type === "extension_ui_request" && method === "setStatus" ? String(statusText ?? "") : "none";
+		await parent.waitForEvent(
+			(event) => /^script agents: 1 running · waiter: bash sleep 1/.test(statusOf(event)),
+			30_000,
+		);
+		release.resolve();
+		await parent.waitForEvent((event) => event.type === "agent_settled", 30_000);
+		const told = parent.events.map(statusOf).filter((status) => status !== "none" && !status.startsWith("agents:"));
+		assert.equal(told.at(-1), "", "nothing is left of it in the footer");
+		parent.end();
+		await parent.done;
 	});
 
 	test("a script gets values from subagent too, also when every task has failed", async (t) => {

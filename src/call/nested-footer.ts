@@ -1,0 +1,28 @@
+import { homedir } from "node:os";
+import { audienceOf } from "../present/audience.ts";
+import { nestedStatus } from "../present/nested-status.ts";
+import type { Call, Row } from "./call.ts";
+import { isNested } from "./structured.ts";
+
+interface Footer {
+	show(): void;
+	clear(): void;
+}
+
+/** What stands in pi's footer while a call of a script runs. A call of the model has a block of its own instead. */
+export function createNestedFooter(rows: readonly Row[], { id, context, parent }: Call): Footer {
+	if (!isNested(id)) return { show() {}, clear() {} };
+	const { previewWidth, home } = audienceOf(parent.settings, process.stdout, homedir());
+	const place = { width: previewWidth, home, cwd: parent.cwd };
+	const set = (text: string | undefined) => context.ui.setStatus(`pi-subagents ${id}`, text);
+	return {
+		show: () =>
+			set(
+				nestedStatus(
+					rows.map(({ request, state }) => ({ name: request.label, state })),
+					place,
+				),
+			),
+		clear: () => set(undefined),
+	};
+}
