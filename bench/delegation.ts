@@ -52,13 +52,14 @@ export async function sampleSystem(
 	server: ModelServer,
 	system: System,
 	work: Work,
+	options: StartOptions = {},
 ): Promise<Sample | undefined> {
 	const calls = system.calls(promptsOf(work.tasks));
 	if (!calls) return undefined;
 	const before = server.requests.length;
 	const cpu = cpuSeconds();
 	serve(server, calls, work.writingMs, async (request) => childReply(request, work));
-	const parent = runPi(home, { prompt: PROMPT, timeoutMs: TIMEOUT_MS });
+	const parent = runPi(home, { ...options, prompt: PROMPT, timeoutMs: TIMEOUT_MS });
 	const { from, to } = await timesOf(parent, calls.length);
 	const { events } = await parent.done;
 	await waitNoneWithEnv("HOME", home.root, TIMEOUT_MS);
@@ -90,7 +91,12 @@ export async function sampleBare(home: Home, server: ModelServer, work: Work): P
 }
 
 /** Megabytes of all processes together while `CONCURRENCY` tasks wait for their models; for pi alone, of one that waits. */
-export async function sampleMemory(home: Home, server: ModelServer, system?: System): Promise<number> {
+export async function sampleMemory(
+	home: Home,
+	server: ModelServer,
+	system?: System,
+	options: StartOptions = {},
+): Promise<number> {
 	const calls = system?.calls(promptsOf(CONCURRENCY)) ?? [];
 	const waiting = Promise.withResolvers<void>();
 	const before = server.requests.length;
@@ -98,7 +104,7 @@ export async function sampleMemory(home: Home, server: ModelServer, system?: Sys
 		await waiting.promise;
 		return text("ok");
 	});
-	const parent = runPi(home, { prompt: system ? PROMPT : TASK, timeoutMs: TIMEOUT_MS });
+	const parent = runPi(home, { ...options, prompt: system ? PROMPT : TASK, timeoutMs: TIMEOUT_MS });
 	const wanted = system ? CONCURRENCY : 1;
 	const asked = () => server.requests.slice(before).filter(isChild).length;
 	await server.waitForRequest(({ index }) => index >= before && asked() >= wanted, TIMEOUT_MS);
@@ -109,7 +115,7 @@ export async function sampleMemory(home: Home, server: ModelServer, system?: Sys
 	return megabytes;
 }
 
-type StartOptions = Pick<PiOptions, "extension" | "env">;
+type StartOptions = Pick<PiOptions, "args" | "extension" | "env">;
 
 /** Milliseconds until pi has asked its model. */
 export async function sampleStart(home: Home, server: ModelServer, options: StartOptions = {}): Promise<number> {
@@ -142,7 +148,7 @@ function serve(
 	const writing = writingMs > 0 ? { argumentChunkDelayMs: writingMs / chunks } : {};
 	server.use((request) => {
 		if (isChild(request)) return child(request);
-		return request.turn === 0 ? toolCalls(calls, writing) : text("the parent is done");
+		return request.messages.at(-1)?.role === "user" ? toolCalls(calls, writing) : text("the parent is done");
 	});
 }
 

@@ -1,11 +1,15 @@
+import { benchCold } from "./cold.ts";
 import { benchDefinitions } from "./definitions.ts";
 import { benchFollower } from "./follower.ts";
+import { benchHistory } from "./history.ts";
 import { benchLoad, benchStart } from "./start.ts";
 import { benchWindows } from "./windows.ts";
 
 const BENCHES = {
 	start: () => benchStart(5),
 	load: () => benchLoad(12),
+	cold: () => benchCold(5),
+	history: () => benchHistory(5),
 	follower: benchFollower,
 	windows: benchWindows,
 	definitions: benchDefinitions,

@@ -9,14 +9,21 @@ import { ourSystem, type System } from "./systems.ts";
 const ROOT = join(import.meta.dirname, "..");
 const WRITING_MS = 2_000;
 
-/** A call that the model writes at once, and as real models write it; and one with more tasks than run at a time. */
+const USES_A_TOOL = 2;
+const ANSWERS_AT_ONCE = 1;
+
+/**
+ * Children use a tool and answer, as real ones do; those that only answer stand beside them. The model writes the call at
+ * once, or as real models write it; and one call has more tasks than run at a time.
+ */
 const WORKS: readonly Work[] = [
-	{ tasks: 1, writingMs: 0, turnMs: 0, turns: 1 },
-	{ tasks: 4, writingMs: 0, turnMs: 0, turns: 1 },
-	{ tasks: 16, writingMs: 0, turnMs: 0, turns: 1 },
-	{ tasks: 1, writingMs: WRITING_MS, turnMs: 0, turns: 1 },
-	{ tasks: 4, writingMs: WRITING_MS, turnMs: 0, turns: 1 },
-	{ tasks: 16, writingMs: WRITING_MS, turnMs: 500, turns: 2 },
+	{ tasks: 1, writingMs: WRITING_MS, turnMs: 0, turns: USES_A_TOOL },
+	{ tasks: 4, writingMs: WRITING_MS, turnMs: 0, turns: USES_A_TOOL },
+	{ tasks: 16, writingMs: WRITING_MS, turnMs: 500, turns: USES_A_TOOL },
+	{ tasks: 1, writingMs: 0, turnMs: 0, turns: USES_A_TOOL },
+	{ tasks: 4, writingMs: 0, turnMs: 0, turns: USES_A_TOOL },
+	{ tasks: 1, writingMs: WRITING_MS, turnMs: 0, turns: ANSWERS_AT_ONCE },
+	{ tasks: 4, writingMs: WRITING_MS, turnMs: 0, turns: ANSWERS_AT_ONCE },
 ];
 
 /** A system that is measured, or a bare pi, with the home that it works in. */
@@ -88,10 +95,11 @@ function rowOf(name: string, samples: readonly Sample[], ours: readonly Sample[]
 	];
 }
 
-function titleOf({ tasks, writingMs, turnMs }: Work): string {
+function titleOf({ tasks, writingMs, turnMs, turns }: Work): string {
 	const written = writingMs > 0 ? `written in ${writingMs / 1_000} s` : "written at once";
 	const turn = turnMs > 0 ? `, ${turnMs} ms per turn of a child's model` : "";
-	return `${tasks} ${tasks === 1 ? "task" : "tasks"}, the call ${written}${turn}: from the complete call (medians, interleaved)`;
+	const does = turns === USES_A_TOOL ? "one tool call and an answer" : "an answer and no tool call";
+	return `${tasks} ${tasks === 1 ? "task" : "tasks"} (${does}), the call ${written}${turn}: from the complete call (medians, interleaved)`;
 }
 
 /** What each adds to pi without being used, and the memory that four tasks take. */
