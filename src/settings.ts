@@ -27,6 +27,8 @@ export interface Settings {
 	readonly maxTurns: number | undefined;
 	/** Models to go on with when a provider fails, where nobody named a model. */
 	readonly fallbackModels: readonly string[];
+	/** Requests of sub-agents that may be in flight at once, by provider or provider/model. */
+	readonly maxInFlight: Readonly<Record<string, number>>;
 	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
 	readonly isolation: "none" | "pid-namespace";
@@ -151,6 +153,19 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 				: undefined;
 		},
 		mustBe: "names of models: a list, or a text with commas",
+		setBy: PERSON,
+	},
+	maxInFlight: {
+		key: "maxInFlight",
+		fallback: {},
+		parse: (value) => {
+			if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+			const limits = Object.entries(value);
+			return limits.every(([key, each]) => key !== "" && limitIn(each, "whole") !== undefined)
+				? Object.fromEntries(limits as [string, number][])
+				: undefined;
+		},
+		mustBe: "whole numbers above 0 by provider or provider/model",
 		setBy: PERSON,
 	},
 	headStart: flag("headStart", true),

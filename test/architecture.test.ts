@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 		"child/scripts.ts",
 		"child/stop-ladder.ts",
 	],
-	records: ["domain", "run-directory/names.ts"],
+	records: ["domain", "files", "run-directory/names.ts"],
 	present: ["domain", "run-directory/names.ts"],
 	pane: ["domain", "run-directory", "run", "present"],
 	session: ["domain", "files", "run-directory", "run", "records", "present"],

@@ -30,6 +30,7 @@ const DEFAULTS = {
 	maxCost: undefined,
 	maxTurns: undefined,
 	fallbackModels: [],
+	maxInFlight: {},
 	refusal: undefined,
 	definitionSources: ["pi", "agents", "claude", "opencode"],
 };

@@ -17,6 +17,7 @@ import {
 } from "./protocol.ts";
 import { exitQuickly } from "./quick-exit.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
+import { createSlotRequests, type SlotRequests } from "./slot-request.ts";
 import { createTalk } from "./talk.ts";
 import { enforceTools } from "./tool-limits.ts";
 import { warmUp } from "./warm-up.ts";
@@ -31,7 +32,10 @@ const NO_KEY_EXIT_CODE = 72;
 export default function child(pi: ExtensionAPI): void {
 	const lifeline = new Socket({ fd: LIFELINE_FD, readable: true, writable: true });
 	const talk = createTalk(pi);
-	const packet = receivePacket(lifeline, ({ steer }) => talk.receive(steer));
+	let slots: SlotRequests | undefined;
+	const packet = receivePacket(lifeline, (message) =>
+		"steer" in message ? talk.receive(message.steer) : slots?.granted(message.granted),
+	);
 	process.once("exit", onExit);
 	process.once("beforeExit", leave);
 	keepHttpParserSimple(pi);
@@ -50,11 +54,13 @@ export default function child(pi: ExtensionAPI): void {
 
 	pi.on("session_start", async (_event, context) => {
 		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
-		const { apiKey, contract, allowance, fallback } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		const { apiKey, contract, allowance, fallback, maxInFlight } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
 		const wrapUp = createWrapUp({ allowance, contract }, (wrapUp) => tell({ wrapUp }));
 		if (contract.kind === "finalize") requireFinalization(pi, contract, wrapUp, talk);
 		wrapUp.listen(pi);
+		slots = createSlotRequests(maxInFlight, (slots) => tell({ slots }));
+		slots.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
 		keepOut(apiKey?.key ?? (await keyInUse(context)));
 		const onModel = async (current: ExtensionContext) => keepOut(await keyInUse(current));
@@ -115,7 +121,7 @@ const isBeginning = (message: object): message is ChildPacket | WarmUp =>
 	"warmUp" in message || ("prompt" in message && typeof message.prompt === "string");
 
 /** A supervisor of a later version may say more. */
-const isTold = (message: object): message is ToChild => "steer" in message;
+const isTold = (message: object): message is ToChild => "steer" in message || "granted" in message;
 
 /** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {

@@ -6,10 +6,13 @@ import { cut, cutFront, describeMessage } from "../domain/messages.ts";
 import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
-import type { ChildPacket, FromChild } from "./protocol.ts";
+import { readLifeline } from "./lifeline.ts";
+import type { ChildPacket, SlotRequest, ToChild } from "./protocol.ts";
 
 export interface Listener {
 	onEvent(event: RunEvent): void;
+	/** What is held is given back. `grant` is called when a slot of each key has been taken. */
+	onSlots(request: SlotRequest, grant: () => void): void;
 	/** After each chunk of output, when its events have been told. */
 	onChunk(): void;
 }
@@ -28,16 +31,25 @@ export function readOutput(
 	artifacts: Artifacts,
 	listener: Listener,
 	complaints: "at once" | "after speech",
+	answer: (message: ToChild) => void,
 ) {
 	const secrets = packet.apiKey ? [packet.apiKey.key] : [];
 	let clean = createLineRedactor(secrets);
 	let exitCode: number | undefined;
-	readLifeline(lifeline, (message) => {
-		if ("key" in message) {
-			secrets.push(message.key);
+	readLifeline(lifeline, {
+		onKey(key) {
+			secrets.push(key);
 			clean = createLineRedactor(secrets);
-		} else if ("exit" in message) exitCode = message.exit;
-		else tellOwn(eventOf(message), artifacts, listener);
+		},
+		onSlots: (request) => listener.onSlots(request, () => answer({ granted: request.id })),
+		onEvent(event) {
+			artifacts.own(event);
+			listener.onEvent(event);
+			listener.onChunk();
+		},
+		onExit(code) {
+			exitCode = code;
+		},
 	});
 	const stray = createStray(artifacts, listener);
 	const tail = createTail();
@@ -151,34 +163,6 @@ function createTail() {
 		},
 		text: () => text.trim(),
 	};
-}
-
-const eventOf = (message: Exclude<FromChild, { key: string } | { exit: number }>): RunEvent =>
-	"wrapUp" in message ? { type: "wrap-up", ...message.wrapUp } : { type: "model-failed", ...message.failed };
-
-function tellOwn(event: RunEvent, artifacts: Artifacts, listener: Listener): void {
-	artifacts.own(event);
-	listener.onEvent(event);
-	listener.onChunk();
-}
-
-/** Whatever else is told there is not ours. */
-function readLifeline(lifeline: Readable, onMessage: (message: FromChild) => void): void {
-	const lines = createLineSplitter((line) => {
-		try {
-			const message = JSON.parse(line.toString("utf8")) as FromChild;
-			if (isFromChild(message)) onMessage(message);
-		} catch {
-			// nothing that a child of ours says
-		}
-	});
-	lifeline.on("data", (chunk: Buffer) => lines.write(chunk));
-}
-
-function isFromChild(message: FromChild): boolean {
-	if ("key" in message) return typeof message.key === "string";
-	if ("exit" in message) return Number.isInteger(message.exit);
-	return "wrapUp" in message ? typeof message.wrapUp.reason === "object" : typeof message.failed.message === "string";
 }
 
 function readLines(

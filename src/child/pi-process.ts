@@ -65,6 +65,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 				artifacts,
 				listener,
 				when === "early" ? "after speech" : "at once",
+				tell,
 			);
 			tell(packet); // the lifeline stays open: its end is how the child learns that we are gone
 			stdin.end(PLACEHOLDER);

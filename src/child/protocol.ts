@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import type { Allowance } from "../domain/budget.ts";
 import type { StopCause } from "../domain/event.ts";
 import type { FailedModel } from "../domain/provider-failure.ts";
-import type { ModelRef, Packet } from "../domain/spec.ts";
+import type { ModelRef, Packet, RunSpec } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { Receipt, Sender, Steer } from "../domain/steer.ts";
 import type { WrapUp } from "../domain/wrap-up.ts";
@@ -39,11 +39,19 @@ export interface ChildPacket extends Packet {
 	readonly allowance: Allowance;
 	/** Models to go on with when the provider fails, in order. */
 	readonly fallback: readonly ModelRef[];
+	readonly maxInFlight: RunSpec["maxInFlight"];
 }
 
 /** What a child may be told on fd 3 at any time after its packet; it passes over what it does not know. */
-export interface ToChild {
-	readonly steer: Steer;
+export type ToChild =
+	| { readonly steer: Steer }
+	/** The slots of the request with this id have been taken. */
+	| { readonly granted: number };
+
+/** What a child needs before it asks its model: a slot of each of these keys, instead of those that it has. */
+export interface SlotRequest {
+	readonly id: number;
+	readonly keys: readonly string[];
 }
 
 /** What a child tells its supervisor on fd 3. */
@@ -52,6 +60,7 @@ export type FromChild =
 	| { readonly key: string }
 	| { readonly wrapUp: WrapUp }
 	| { readonly failed: FailedModel }
+	| { readonly slots: SlotRequest }
 	/** Its last word: its shutdown is complete and it would exit with this code. Then it kills itself, which is faster. */
 	| { readonly exit: number };
 

@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import { createMeter, type Meter, NO_AMOUNTS } from "../domain/budget.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
@@ -21,6 +22,7 @@ import { type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS, PROTOCOL, type ToChild } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { lockSession } from "./session-lock.ts";
+import { createSlots } from "./slots.ts";
 import { createSteering } from "./steering.ts";
 import { stopPi, sweep } from "./stop-ladder.ts";
 
@@ -128,10 +130,11 @@ async function withSession<T>(
 const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
 	outcome.kind === "completed" ? { kind: "code", code: 0 } : exit;
 
-const packetFor = (packet: Packet, { fallback }: RunSpec, meter: Meter): ChildPacket => ({
+const packetFor = (packet: Packet, { fallback, maxInFlight }: RunSpec, meter: Meter): ChildPacket => ({
 	...packet,
 	allowance: meter.allowance(),
 	fallback,
+	maxInFlight,
 });
 
 const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;
@@ -143,9 +146,9 @@ async function endUnstarted(waiting: WaitingPi | undefined): Promise<Exit> {
 
 /** The pi that a run has at the moment: one that left without its answer may be followed by another. */
 function createChild(
-	{ runId, leftovers }: RunSpec,
+	{ runId, leftovers, maxInFlight, socket }: RunSpec,
 	artifacts: Artifacts,
-	listener: Listener,
+	listener: Omit<Listener, "onSlots">,
 	unheard: () => readonly ToChild[],
 ) {
 	const look = createLookout(runId);
@@ -153,22 +156,28 @@ function createChild(
 	let ending: Promise<void> | undefined;
 	let gone = false;
 	let leaving: NodeJS.Timeout | undefined;
+	const tell = (event: RunEvent) => {
+		artifacts.own(event);
+		listener.onEvent(event);
+		listener.onChunk();
+	};
+	const slots = createSlots(maxInFlight, join(dirname(socket), "slots"), tell);
 	const end = (graceMs: number) => {
+		slots.release();
 		if (pi && !gone) ending ??= stopPi(pi, graceMs);
 	};
 	const begin = async (waiting: WaitingPi, packet: ChildPacket, startedAt: number): Promise<Exit> => {
-		pi = waiting.begin(packet, artifacts, listener);
+		pi = waiting.begin(packet, artifacts, { ...listener, onSlots: slots.request });
 		ending = undefined;
 		gone = false;
 		if (pi.pid !== undefined) {
 			const pids = { supervisorPid: process.pid, pid: pi.pid };
 			const started: RunEvent = { type: "started", at: startedAt, ...pids, protocol: PROTOCOL };
-			artifacts.own(started);
-			listener.onEvent(started);
+			tell(started);
 		}
-		listener.onChunk();
 		for (const message of unheard()) pi.tell(message);
 		const exit = await pi.exit;
+		slots.release();
 		gone = true;
 		return exit;
 	};

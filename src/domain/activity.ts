@@ -9,6 +9,8 @@ export type Activity =
 	/** The model has the word; `thought` is the end of what it thinks, where its provider shows that. */
 	| { readonly kind: "thinking"; readonly since: number; readonly thought: string }
 	| { readonly kind: "compacting"; readonly since: number }
+	/** For a slot of its provider or model. */
+	| { readonly kind: "waiting"; readonly since: number; readonly for: string; readonly before: number }
 	/** It writes text, or the arguments of a tool call. */
 	| { readonly kind: "writing"; readonly since: number; readonly call: string | undefined }
 	/** Tools that run, the newest last. */
@@ -54,6 +56,15 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 			return { kind: "thinking", since: at, thought: "" };
 		case "retrying":
 			return { ...{ kind: "retrying", reason: event.reason }, ...event.counted, nextAt: at + event.delayMs };
+		case "waiting":
+			return {
+				kind: "waiting",
+				since: before.kind === "waiting" ? before.since : at,
+				for: event.for,
+				before: event.before,
+			};
+		case "admitted":
+			return { kind: "thinking", since: at, thought: "" };
 		case "compacting":
 			return { kind: "compacting", since: at };
 		case "spent":

@@ -55,7 +55,7 @@ const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
 const OWN_EVENTS = new Set<unknown>([
 	...["started", "delta", "thinking", "calling", "stray", "wrap-up", "stopping", "clock"],
-	...["steer-queued", "model-failed"],
+	...["steer-queued", "model-failed", "waiting", "admitted"],
 ]);
 
 export function isDelta(line: Line): boolean {

@@ -50,6 +50,9 @@ export type RunEvent =
 	| { readonly type: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
 	/** Its provider failed, and it goes on with another model. */
 	| ({ readonly type: "model-failed" } & FailedModel)
+	/** It waits for its turn to ask its model, with so many requests of others before its own; then it has it. */
+	| { readonly type: "waiting"; readonly for: string; readonly before: number }
+	| { readonly type: "admitted" }
 	/** The run has to finish with what it has. */
 	| ({ readonly type: "wrap-up" } & WrapUp)
 	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }

@@ -20,9 +20,11 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void): Gu
 	/** Active time at the last tool call, or at the timeout, whichever is later. */
 	let idleSinceMs = limits.timeoutMs;
 	let repeated = { signature: "", count: 0 };
+	/** While it waits for others it is not at fault. */
+	let waits = false;
 	const tick = () => {
 		const now = performance.now();
-		activeMs += Math.min(now - last, 2 * tickMs);
+		if (!waits) activeMs += Math.min(now - last, 2 * tickMs);
 		last = now;
 		if (activeMs - idleSinceMs >= limits.idleGraceMs) ask({ kind: "timeout", afterMs: limits.timeoutMs });
 	};
@@ -30,6 +32,7 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void): Gu
 
 	return {
 		observe(event) {
+			if (event.type === "waiting" || event.type === "admitted") waits = event.type === "waiting";
 			if (event.type !== "tool-started") return;
 			idleSinceMs = Math.max(idleSinceMs, activeMs);
 			if (event.nested) return; // a script may well ask the same thing in a loop

@@ -16,6 +16,8 @@ export interface RunSpec {
 	readonly model: ModelRef | undefined;
 	/** What it may go on with when the provider fails, in order. */
 	readonly fallback: readonly ModelRef[];
+	/** Requests that may be in flight at once, by provider or provider/model, over all sub-agents of the user. */
+	readonly maxInFlight: Readonly<Record<string, number>>;
 	readonly invocation: Invocation;
 	/** Where the run's control socket is, wherever later readers have their own. */
 	readonly socket: string;

@@ -166,6 +166,8 @@ function fold(state: RunState, event: RunEvent): RunState {
 		case "ended":
 			return withResult(state, event.result);
 		case "tool-ended":
+		case "waiting":
+		case "admitted":
 		case "retrying":
 		case "compacting":
 		case "clock":

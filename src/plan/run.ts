@@ -77,6 +77,7 @@ export async function planRun(
 		spec: {
 			...{ runId, sessionId, family, label, task, agent, model },
 			fallback: fallback.value,
+			maxInFlight: settings.maxInFlight,
 			cwd: cwd.value,
 			invocation: planArguments({ pi: parent.pi, childExtension, session: request.session, trust, agentArgs: args }),
 			socket: parent.socketOf(runId),

@@ -38,6 +38,10 @@ function activityText({ activity, partial }: RunState, place: PreviewPlace): Doi
 			return doing("thinking", endOf(activity.thought), activity.since);
 		case "compacting":
 			return { ...doing("thinking", "compacting its context", activity.since), keep: "start" };
+		case "waiting": {
+			const queue = `for ${sanitizeLine(activity.for)} (${activity.before} before it)`;
+			return { ...doing("waiting", queue, activity.since), keep: "start" };
+		}
 		case "writing":
 			if (activity.call === undefined) return doing("writing", endOf(partial));
 			return { ...doing("writing", `a call of ${sanitizeLine(activity.call)}`), keep: "start" };

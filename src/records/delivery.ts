@@ -1,5 +1,6 @@
-import { readFileSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { identityOf } from "../files/process-identity.ts";
 
 /** Who tells of a run's end. `held`: somebody who lives does or did, maybe this process itself. */
 export type Claim = { readonly kind: "taken"; release(): void } | { readonly kind: "held" };
@@ -55,31 +56,5 @@ function isHeld(path: string): boolean {
 		return holder === identityOf(Number.parseInt(holder, 10));
 	} catch {
 		return false;
-	}
-}
-
-/** A process that lives, told apart from a later one with the same pid where the system can tell. */
-function identityOf(pid: number): string | undefined {
-	if (!Number.isInteger(pid) || pid <= 0 || !isRunning(pid)) return undefined;
-	const start = startOf(pid);
-	return start === undefined ? String(pid) : `${pid}:${start}`;
-}
-
-/** In ticks since the system's start. */
-function startOf(pid: number): string | undefined {
-	try {
-		// The name in parentheses may hold anything, so the fields are counted from its end.
-		return readFileSync(`/proc/${pid}/stat`, "utf8").split(")").at(-1)?.trim().split(" ")[19];
-	} catch {
-		return undefined;
-	}
-}
-
-function isRunning(pid: number): boolean {
-	try {
-		process.kill(pid, 0);
-		return true;
-	} catch (error) {
-		return (error as NodeJS.ErrnoException).code === "EPERM";
 	}
 }

@@ -82,6 +82,7 @@ export function specFor(cwd: string): RunSpec {
 		invocation: { command: process.execPath, args: [FAKE_PI, "--mode", "json", "-p"] },
 		limits: { timeoutMs: 60_000, idleGraceMs: 0, repeatedCalls: 5 },
 		fallback: [],
+		maxInFlight: {},
 		budget: NO_AMOUNTS,
 		contract: { kind: "last-text" },
 		sharedSession: undefined,
