@@ -5,6 +5,7 @@ import {
 	type Host,
 	parentOf,
 	piCommand,
+	runSessionOf,
 	sessionModelOf,
 	settingsOf,
 	surroundingsOf,
@@ -53,14 +54,14 @@ export default function register(pi: ExtensionAPI): void {
 		registration.start(context);
 		const entries = event.reason === "new" ? [] : context.sessionManager.getEntries();
 		host.budget.reset(startedRuns(entries));
-		if (event.reason !== "new") await rebuildForeground(store, context.sessionManager.getBranch());
-		await background.rebuild(entries);
+		if (event.reason !== "new") await rebuildForeground(store, runSessionOf(context));
+		await background.rebuild(entries, runSessionOf(context).places);
 		const broken = interruptedNotice(store, entries);
 		if (broken) host.post(INTERRUPTED_MESSAGE, broken.text, broken.details);
 		setImmediate(() => void lookAround(host, context).catch(() => {})); // nobody waits for it
 	});
 	pi.on("before_agent_start", (_event, context) => registration.update(context));
-	pi.on("session_tree", (_event, context) => rebuildForeground(store, context.sessionManager.getBranch()));
+	pi.on("session_tree", (_event, context) => rebuildForeground(store, runSessionOf(context)));
 	pi.on("session_shutdown", () => host.leave());
 	pi.on("message_update", (event, context) => host.headStart.observe(event, context));
 	pi.on("message_end", (event) => host.headStart.messageEnded(event));

@@ -23,6 +23,7 @@ import type { RunStore } from "../records/run-store.ts";
 import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
+import type { RunSession } from "../session/rebuild.ts";
 import { loadSettings, personalSources, readSetting, type Settings } from "../settings.ts";
 import type { Turns } from "./turns.ts";
 
@@ -100,6 +101,12 @@ export const trustContextOf = (context: ExtensionContext): TrustContext => ({
 	isProjectTrusted: context.isProjectTrusted(),
 	flag: trustFlagOf(process.argv),
 	trustsByDefault: readSetting(getAgentDir(), "defaultProjectTrust") === "always",
+});
+
+/** Where the runs of a session are looked up. */
+export const runSessionOf = ({ sessionManager, cwd }: ExtensionContext): RunSession => ({
+	entries: () => sessionManager.getBranch(),
+	places: { cwd, agentDirectory: agentDirectory() },
 });
 
 export const catalogOf = ({ library }: Pick<Host, "library">, context: ExtensionContext): Catalog =>

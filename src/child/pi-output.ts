@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { decode, isDelta } from "../domain/decode.ts";
+import { DROPPED_MESSAGE, decode, isDelta, isMessageHead } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
 import { cut, cutFront, describeMessage } from "../domain/messages.ts";
@@ -72,8 +72,13 @@ export function readOutput(
 		listener.onEvent(event);
 	};
 	const onDropped = (count: number) => complain(`${count} line(s) of more than ${MAX_LINE_BYTES} bytes were dropped`);
+	const onLongLine = (head: Buffer) => {
+		if (!isMessageHead(head)) return;
+		stray("stdout", DROPPED_MESSAGE);
+		artifacts.transcript(`${DROPPED_MESSAGE}\n`);
+	};
 	const output = createOutput(secrets, artifacts, { ...listener, onEvent }, stray);
-	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener);
+	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener, onLongLine);
 	stdout.on("close", output.end);
 	readLines(stderr, (line) => complain(clean(line).toString("utf8")), onDropped, listener);
 	return { stderrTail: tail.text, hasSpoken: () => spoken, tellComplaints, exitCode: () => exitCode };
@@ -170,8 +175,9 @@ function readLines(
 	onLine: (line: Buffer) => void,
 	onDropped: (count: number) => void,
 	listener: Listener,
+	onLongLine: (head: Buffer) => void = () => {},
 ): void {
-	const lines = createLineSplitter(onLine);
+	const lines = createLineSplitter(onLine, MAX_LINE_BYTES, onLongLine);
 	stream.on("data", (chunk: Buffer) => {
 		lines.write(chunk);
 		listener.onChunk();

@@ -39,6 +39,12 @@ export function decode(line: Buffer): Line {
 	return event ? { kind: "event", event } : { kind: "record", delta: type === "message_update" };
 }
 
+/** Stands in the place of a message that was too long to be kept. */
+export const DROPPED_MESSAGE = "[A message of more than 16 MB was dropped here: it was too long to keep]";
+
+/** Whether a line that begins like this carries a message; other long records only repeat what is known. */
+export const isMessageHead = (head: Buffer): boolean => HEAD.exec(head.toString("latin1"))?.[1] === "message_end";
+
 /** A line of events.jsonl: pi's records and our own. */
 export function decodeTrail(line: Buffer): RunEvent | undefined {
 	if (line.toString("latin1", 0, OWN_HEAD.length) === OWN_HEAD) {

@@ -78,6 +78,8 @@ export type KeptFailure =
 	| { readonly kind: "interrupted" }
 	/** Nobody can tell, because other users can write to this place. */
 	| { readonly kind: "closed"; readonly place: "directory" | "socket" }
+	/** Its directory is not where it was, and nobody knows where it went. */
+	| { readonly kind: "gone" }
 	/** An entry of an earlier version has only the words. */
 	| { readonly kind: "told"; readonly status: "failed" | "aborted"; readonly message: string };
 

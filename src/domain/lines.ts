@@ -3,6 +3,9 @@ const LF = 10;
 /** A line longer than this is dropped and counted; what follows it is read as usual. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
+/** Enough to tell of what kind a line is. */
+const HEAD_BYTES = 64;
+
 export interface LineSplitter {
 	write(chunk: Buffer): void;
 	/** What came after the last LF, if anything. */
@@ -15,7 +18,12 @@ export interface LineSplitter {
  * Splits bytes on LF only: U+2028 is legal inside JSON strings, and decoding before splitting would cut characters at
  * chunk borders. Every byte is looked at once, however long a line is.
  */
-export function createLineSplitter(onLine: (line: Buffer) => void, maxBytes = MAX_LINE_BYTES): LineSplitter {
+export function createLineSplitter(
+	onLine: (line: Buffer) => void,
+	maxBytes = MAX_LINE_BYTES,
+	/** In its place among the lines: how one that is dropped begins. */
+	onDropped: (head: Buffer) => void = () => {},
+): LineSplitter {
 	let pieces: Buffer[] = [];
 	let held = 0;
 	let dropped = 0;
@@ -23,10 +31,15 @@ export function createLineSplitter(onLine: (line: Buffer) => void, maxBytes = MA
 	const keep = (piece: Buffer) => {
 		if (overlong || piece.length === 0) return;
 		if (held + piece.length > maxBytes) {
+			const head = Buffer.concat([...pieces, piece].map((each) => each.subarray(0, HEAD_BYTES))).subarray(
+				0,
+				HEAD_BYTES,
+			);
 			overlong = true;
 			pieces = [];
 			held = 0;
 			dropped++;
+			onDropped(head);
 			return;
 		}
 		pieces.push(piece);

@@ -50,6 +50,8 @@ export function describeEnd(run: KeptRun): string | undefined {
 	switch (failure.kind) {
 		case "interrupted":
 			return "Session was interrupted (main agent session ended unexpectedly)";
+		case "gone":
+			return `Its run directory is gone, so nobody knows how it ended: ${run.directory}. Was the project moved, renamed or deleted meanwhile?`;
 		case "told":
 			return failure.message;
 		case "closed":
@@ -63,6 +65,12 @@ const describeClosed = ({ directory, lifetime }: KeptRun, place: "directory" | "
 	place === "directory"
 		? `Its directory is not private to you any more, so nothing is read from it: ${directory}`
 		: `The directory of its socket is not private to you any more, so it is not followed: ${lifetime.kind === "background" ? dirname(lifetime.socket) : ""}`;
+
+/** Why the session's own entry is all that is left of a run. */
+export const describeDeletion = ({ at }: { readonly at: string | undefined }): string =>
+	at === undefined
+		? "its run directory is gone; this is what the session kept of it"
+		: `its run directory was deleted at ${at} (settings runRetentionDays and maxRuns); this is what the session kept of it`;
 
 /** The same for an answer that a parent's model reads: what others say in it may be of any length. */
 export const reportFailure = (failure: Failure): string => cut(describeFailure(failure), MAX_REPORT_CHARS);

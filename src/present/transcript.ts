@@ -2,12 +2,15 @@ import type { ChatMessage } from "../domain/event.ts";
 import type { RunStatus } from "../domain/kept-run.ts";
 import { cut, describeMessage, textOf } from "../domain/messages.ts";
 
+/** A message, or a note in its place: something that could not be kept. */
+export type ToldMessage = ChatMessage | { readonly role: "note"; readonly text: string };
+
 /** One run of a session, with all that is still known of it. */
 export interface ToldRun {
 	readonly status: RunStatus;
 	/** What was asked, without files and earlier runs. */
 	readonly prompt: string;
-	readonly messages: readonly ChatMessage[];
+	readonly messages: readonly ToldMessage[];
 	/** The text that was being written when the run broke off. */
 	readonly partial: string;
 	readonly messageCount: number;
@@ -17,13 +20,14 @@ export interface ToldRun {
 
 const MAX_ARGUMENT_CHARS = 120;
 const MAX_RESULT_CHARS = 500;
+const PREVIOUSLY = "Previously:\n\n";
 
 /** What `get_subagent_session` returns. */
 export function sessionTranscript(runs: readonly ToldRun[]): string {
 	return runs
 		.map((run, index) => {
 			const header = runs.length > 1 ? [`=== Run ${index + 1}/${runs.length} (${run.status}) ===`] : [];
-			const parts = run.messages.flatMap(describeMessage);
+			const parts = [...missingMessages(run), ...transcriptMessages(run, index).flatMap(describe)];
 			const lastWords = run.partial === "" ? [] : [run.partial];
 			const said = run.messages.some(
 				(message) => message.role === "assistant" && message.errorMessage === run.errorMessage,
@@ -33,6 +37,23 @@ export function sessionTranscript(runs: readonly ToldRun[]): string {
 			return [...header, ...parts, ...lastWords, ...error, ...remarks].join("\n");
 		})
 		.join("\n---\n");
+}
+
+const describe = (message: ToldMessage): string[] =>
+	message.role === "note" ? [message.text] : describeMessage(message);
+
+/** A later run's first message repeats all runs before it: only what was asked is told. */
+function transcriptMessages({ messages, prompt }: ToldRun, index: number): readonly ToldMessage[] {
+	const [first, ...rest] = messages;
+	const repeats = index > 0 && first?.role === "user" && textOf(first).includes(PREVIOUSLY);
+	return repeats ? [{ role: "note", text: prompt }, ...rest] : messages;
+}
+
+/** The session's own entry has only the newest messages of a run. */
+function missingMessages({ messages, messageCount }: ToldRun): string[] {
+	const missing = messageCount - messages.filter(({ role }) => role !== "note").length;
+	if (missing <= 0) return [];
+	return [`[${missing} earlier ${missing === 1 ? "message is" : "messages are"} missing: only the newest are kept]`];
 }
 
 /** The prompt of a task that goes on with a session. */
@@ -46,13 +67,15 @@ export function resumePrompt(runs: readonly ToldRun[], prompt: string): string {
 		if (run.errorMessage !== undefined) lines.push(`Error: ${run.errorMessage}`);
 		return [header, ...lines].join("\n");
 	});
-	return `Previously:\n\n${told.join("\n\n")}\n\nInstructions:\n\n${prompt}`;
+	return `${PREVIOUSLY}${told.join("\n\n")}\n\nInstructions:\n\n${prompt}`;
 }
 
-const startOf = (messages: readonly ChatMessage[]) => (messages[0]?.role === "user" ? 1 : 0);
+const startOf = (messages: readonly ToldMessage[]) => (messages[0]?.role === "user" ? 1 : 0);
 
-function resumeLines(message: ChatMessage): string[] {
+function resumeLines(message: ToldMessage): string[] {
 	switch (message.role) {
+		case "note":
+			return [message.text];
 		case "user":
 			return [`User: ${textOf(message)}`];
 		case "toolResult":

@@ -194,7 +194,7 @@ function outcomeOf(fields: Fields): RunEnd["outcome"] | undefined {
 
 const FAILURES: ReadonlySet<unknown> = new Set<KeptFailure["kind"]>([
 	...(["rejected", "spawn", "exit", "silent", "model", "stopped", "unfinalized", "lost"] as const),
-	...(["interrupted", "closed", "told"] as const),
+	...(["interrupted", "closed", "gone", "told"] as const),
 ]);
 
 const fieldsOf = (data: unknown): Fields => (typeof data === "object" && data !== null ? (data as Fields) : {});

@@ -1,5 +1,5 @@
-import { constants, lstatSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { constants, lstatSync, readlinkSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { encodeOwn, isPiece } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
@@ -71,7 +71,8 @@ export function openArtifacts(directory: string): Artifacts {
 		result(result) {
 			const now = identityOf(directory);
 			if (now !== undefined && now !== identity) return `${directory}: another has taken its place`;
-			return writeResult(directory, result);
+			const moved = now === undefined ? dirname(events.path() ?? "") : directory;
+			return writeResult(identityOf(moved) === identity ? moved : directory, result);
 		},
 		errors,
 	};
@@ -97,6 +98,14 @@ function openLog(path: string, maxBytes: number, report: (message: string) => vo
 		fail(error);
 	}
 	return {
+		/** Where the file is now: its project may have been renamed. Known on Linux only. */
+		path(): string | undefined {
+			try {
+				return fd === undefined ? undefined : readlinkSync(`/proc/self/fd/${fd}`);
+			} catch {
+				return undefined;
+			}
+		},
 		append(data: Buffer) {
 			if (fd === undefined || data.length === 0 || written + data.length > maxBytes) return;
 			// After a failed write half a line may stand at the end: what comes next begins a line of its own.

@@ -62,7 +62,31 @@ export function isRunPath(directory: string, runId: string): boolean {
 /** Whether only this user can have written to a run's directory, and no link leads to it. */
 export const isReadable = (directory: string): boolean => !isLink(dirname(directory)) && isTrusted(directory);
 
-const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+/**
+ * Where a run is that was kept at this path: there, or where it got to when its project was renamed or its runs were moved
+ * to the home. Undefined where it is in none of these places.
+ */
+export function locateRun(directory: string, places: Omit<RunPlaces, "runsIn">): string | undefined {
+	const { agentDirectory } = places;
+	const project = dirname(dirname(dirname(dirname(directory)))); // of a run that is kept inside of its project
+	const candidates = [
+		directory,
+		...[projectRunsOf(places.cwd), homeRunsOf(places), homeRunsOf({ cwd: project, agentDirectory })].map((runs) =>
+			join(runs, basename(directory)),
+		),
+	];
+	return candidates.find((path) => !isLink(dirname(path)) && isDirectory(path));
+}
+
+const isLink = (path: string): boolean => linkTarget(path) !== undefined;
+
+function isDirectory(path: string): boolean {
+	try {
+		return lstatSync(path).isDirectory();
+	} catch {
+		return false;
+	}
+}
 
 /**
  * Makes `<cwd>/.pi/subagents/runs` a link to the project's runs in the home, so that the documented path works for people

@@ -1,6 +1,7 @@
 import { lstat, readdir, rm, rmdir, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { presenceOf } from "../child/presence.ts";
+import { forgetDeletions, noteDeletion } from "./deletions.ts";
 import { isRunId, startOfRun } from "./names.ts";
 import { homeRuns, homeRunsOf, projectName, projectRunsOf, type RunPlaces } from "./places.ts";
 import { readSpec } from "./read.ts";
@@ -28,6 +29,7 @@ export async function pruneProjects(places: RunPlaces, rules: RetentionRules): P
 	const other = await longestUnseen(home, projectName(places.cwd));
 	if (other === undefined) return;
 	await pruneRuns(other, { ...rules, maxRuns: Number.POSITIVE_INFINITY });
+	await forgetDeletions(other, rules.now - rules.maxAgeMs);
 	await rmdir(other).catch(() => utimes(other, new Date(rules.now), new Date(rules.now)).catch(() => {}));
 }
 
@@ -66,6 +68,7 @@ async function removeFinished(runs: string, name: string, now: number): Promise<
 		// No result: it runs, or it broke off. A run of today may be starting this very moment.
 		if (!(await readResult(path)) && (now - startOfRun(name) < DAY_MS || (await isRunning(path)))) return false;
 		await rm(path, { recursive: true });
+		await noteDeletion(path, now);
 		return true;
 	} catch {
 		return false;

@@ -1,9 +1,10 @@
-import { type BackgroundRun, endOf, type RunEnd } from "../domain/kept-run.ts";
+import { existsSync } from "node:fs";
+import { type BackgroundRun, endOf, type KeptFailure, type RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
 import type { Failure, RunResult } from "../domain/state.ts";
 import { remarksOn } from "../present/remarks.ts";
 import type { ControlClient } from "../run/control-client.ts";
-import { endUnwatched, findNamed, type StartedRun, watch } from "../run/watch.ts";
+import { endUnwatched, type Found, findNamed, type StartedRun, watch } from "../run/watch.ts";
 
 /** Follows runs until they have ended or nobody wants to know any more. */
 export interface Attendance {
@@ -41,14 +42,9 @@ export function createAttendance(
 		const { signal } = detached;
 		const found = await findNamed(startedOf(run));
 		if (signal.aborted) return found.kind === "alive" ? found.control.close() : undefined;
-		const end = (result: RunResult) => onEnd(run, endOf(result, remarksOn(result), "open"));
-		if (found.kind === "alive") attend(run, found.control);
-		else if (found.kind === "over") end(found.result);
-		else if (found.kind === "unwatched") end(await endUnwatched(startedOf(run), found.state));
-		else if (found.kind === "closed") {
-			const failure = { kind: "closed", place: found.place } as const;
-			onEnd(run, { ...endOf(found.result, [], "open"), outcome: { kind: "failed", failure } });
-		} else setTimeout(() => void (signal.aborted || pickUp(run)), RETRY_MS).unref();
+		if (found.kind === "alive") return attend(run, found.control);
+		if (found.kind !== "unknown") return onEnd(run, await endOfFound(run, found));
+		setTimeout(() => void (signal.aborted || pickUp(run)), RETRY_MS).unref();
 	};
 	const pickUp = (run: BackgroundRun) => find(run).catch(unfollowed(run));
 	return {
@@ -60,6 +56,19 @@ export function createAttendance(
 			detached = new AbortController();
 		},
 	};
+}
+
+/** The end of a run that is over. One that nobody watched over is ended here. */
+async function endOfFound(run: BackgroundRun, found: Exclude<Found, { kind: "alive" | "unknown" }>): Promise<RunEnd> {
+	if (found.kind === "over") return endOf(found.result, remarksOn(found.result), "open");
+	const failed = (result: RunResult, failure: KeptFailure): RunEnd => ({
+		...endOf(result, [], "open"),
+		outcome: { kind: "failed", failure },
+	});
+	if (found.kind === "closed") return failed(found.result, { kind: "closed", place: found.place });
+	const gone = !existsSync(run.directory);
+	const result = await endUnwatched(startedOf(run), found.state);
+	return gone ? failed(result, { kind: "gone" }) : endOf(result, remarksOn(result), "open");
 }
 
 export const startedOf = ({ runId, directory, distrusted, lifetime: { socket } }: BackgroundRun): StartedRun => ({

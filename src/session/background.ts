@@ -15,8 +15,10 @@ import {
 } from "../records/session-entries.ts";
 import { type ControlClient, connectControl } from "../run/control-client.ts";
 import { isPlaced, killSupervisor } from "../run/watch.ts";
+import { locateRun } from "../run-directory/places.ts";
 import { createAttendance, startedOf } from "./attendance.ts";
 import { attempt, createCompletion, type SessionPort } from "./completion.ts";
+import type { RunSession } from "./rebuild.ts";
 
 export interface Background {
 	/** Keeps a place for a run that is about to start, where fewer than `max` run; to be given back when it has started. */
@@ -24,7 +26,7 @@ export interface Background {
 	/** Takes a run that is ready to start into the session and watches it. Where that fails it must not start. */
 	add(run: BackgroundRun, control: ControlClient): Result<undefined>;
 	/** After a start: what the entries tell, picked up where it is now. Resolves when that is known of every run. */
-	rebuild(entries: readonly SessionEntry[]): Promise<void>;
+	rebuild(entries: readonly SessionEntry[], places?: RunSession["places"]): Promise<void>;
 	/** Asks a run to stop; resolves to why that is not possible. */
 	stop(runId: string): Promise<string | undefined>;
 	/** What runs that have ended have cost, as far as no tool result of the session that started them has carried it; once. */
@@ -72,11 +74,11 @@ export function createBackground(
 			attendance.attend(run, control);
 			return ok(undefined);
 		},
-		async rebuild(entries) {
+		async rebuild(entries, places) {
 			attendance.detach();
 			store.clear("background");
 			const known = readRuns(entries);
-			const runs = known.runs.filter(isBackground).flatMap(believed);
+			const runs = known.runs.filter(isBackground).flatMap((run) => believed(run, places));
 			for (const run of runs) store.put(run);
 			showStatus();
 			const ended = runs.flatMap((run) => (run.progress.kind === "ended" ? [{ run, end: run.progress }] : []));
@@ -122,7 +124,9 @@ function openBill(run: BackgroundRun, sessionId: string) {
  * What an entry tells of a run is believed, but not that it may be read or followed wherever it says. One that has ended
  * needs neither.
  */
-function believed(run: BackgroundRun): BackgroundRun[] {
+function believed(named: BackgroundRun, places: RunSession["places"] | undefined): BackgroundRun[] {
+	const directory = (places && locateRun(named.directory, places)) ?? named.directory;
+	const run = { ...named, directory };
 	const placed = isPlaced(startedOf(run));
 	if (!placed && run.progress.kind === "running") return [];
 	return [{ ...run, distrusted: !placed || !isTrusted(run.directory) }];

@@ -5,13 +5,21 @@ import { sanitizeLine } from "../present/sanitize.ts";
 import type { RunStore } from "../records/run-store.ts";
 import { runsWith } from "../records/run-store.ts";
 import { ENTRY_TYPE, RUN_ENTRY, readRuns, type SessionEntry } from "../records/session-entries.ts";
-import { isReadable } from "../run-directory/places.ts";
+import { isReadable, locateRun, type RunPlaces } from "../run-directory/places.ts";
 import { readResult } from "../run-directory/result.ts";
 
+/** A pi session, as far as its runs are to be found in it. */
+export interface RunSession {
+	/** Of the current branch. */
+	entries(): readonly SessionEntry[];
+	/** Where its runs may have got to. */
+	readonly places: Omit<RunPlaces, "runsIn">;
+}
+
 /** Fills the store with the foreground runs that the entries tell of. */
-export async function rebuildForeground(store: RunStore, entries: readonly SessionEntry[]): Promise<void> {
+export async function rebuildForeground(store: RunStore, session: RunSession): Promise<void> {
 	store.clear("foreground");
-	for (const run of await foregroundRuns(entries)) {
+	for (const run of await foregroundRuns(session)) {
 		// One that has moved to the background is there on every branch.
 		if (store.get(run.runId)?.lifetime.kind !== "background") store.put(run);
 	}
@@ -21,30 +29,25 @@ export async function rebuildForeground(store: RunStore, entries: readonly Sessi
  * The runs that an id stands for. The store has the newest ones; what it has forgotten is in the session's entries, which
  * name every id that a status line has shown.
  */
-export async function findRuns(
-	id: string,
-	store: RunStore,
-	entries: () => readonly SessionEntry[],
-): Promise<readonly KeptRun[]> {
+export async function findRuns(id: string, store: RunStore, session: RunSession): Promise<readonly KeptRun[]> {
 	const known = store.find(id);
-	if (known.some(({ lifetime }) => lifetime.kind === "background")) return known;
-	const named = runsWith(id, await foregroundRuns(entries(), id));
+	const named = runsWith(id, await foregroundRuns(session, id));
 	const runs = new Map([...named, ...known].map((run) => [run.runId, run]));
 	return runsWith(id, [...runs.values()]);
 }
 
-async function foregroundRuns(entries: readonly SessionEntry[], id?: string): Promise<readonly KeptRun[]> {
-	const runs = readRuns(entries).runs.filter(
+async function foregroundRuns({ entries, places }: RunSession, id?: string): Promise<readonly KeptRun[]> {
+	const runs = readRuns(entries()).runs.filter(
 		({ lifetime, sessionId, runId }) =>
 			lifetime.kind === "foreground" && (id === undefined || sessionId === id || runId === id),
 	);
-	return await Promise.all(runs.map(believed));
+	return await Promise.all(runs.map((run) => believed(run, places)));
 }
 
 /** What an entry tells of a run is believed, but not that its directory may be read wherever it says. */
-async function believed(run: KeptRun): Promise<KeptRun> {
-	const { directory } = run;
-	const placed = { ...run, distrusted: directory !== undefined && !isReadable(directory) };
+async function believed(run: KeptRun, places: RunSession["places"]): Promise<KeptRun> {
+	const directory = run.directory && (locateRun(run.directory, places) ?? run.directory);
+	const placed = { ...run, directory, distrusted: directory !== undefined && !isReadable(directory) };
 	return run.progress.kind === "running" ? { ...placed, progress: await endOfInterrupted(placed) } : placed;
 }
 

@@ -1,4 +1,5 @@
 import type { Call } from "../call/call.ts";
+import { runSessionOf } from "../call/host.ts";
 import type { EarlierSession } from "../domain/earlier-session.ts";
 import { isBackground } from "../domain/kept-run.ts";
 import { earlierSession } from "../plan/earlier-session.ts";
@@ -28,7 +29,7 @@ export async function askedSessions(
 }
 
 async function otherKind(id: string, { host, context }: Session): Promise<string | undefined> {
-	const run = (await findRuns(id, host.store, () => context.sessionManager.getBranch())).at(-1);
+	const run = (await findRuns(id, host.store, runSessionOf(context))).at(-1);
 	if (run?.sessionId === id && run.family === "delegate") {
 		return `"${id}" is a session of delegate_to_subagents, not of an agent. Go on with it there: {tasks: [{name, prompt, resume: "${id}"}]}`;
 	}

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type Call, type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
-import type { Host } from "../call/host.ts";
+import { type Host, runSessionOf } from "../call/host.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunRequest } from "../plan/run.ts";
@@ -66,7 +66,7 @@ async function claimSessions(
 	};
 	for (const { resume } of asked) {
 		if (resume === undefined) continue;
-		const runs = await findRuns(resume, store, () => context.sessionManager.getBranch());
+		const runs = await findRuns(resume, store, runSessionOf(context));
 		const problem = claimed.includes(resume) ? TWICE : whyNotResume(resume, runs, resuming);
 		if (problem !== undefined) {
 			release();
@@ -91,7 +91,7 @@ async function resumed(asked: readonly AskedTask[], { host, context }: Call): Pr
 	return await Promise.all(
 		asked.map(async ({ request, resume }) => {
 			if (resume === undefined) return request;
-			const known = await findRuns(resume, host.store, () => context.sessionManager.getBranch());
+			const known = await findRuns(resume, host.store, runSessionOf(context));
 			const runs = await Promise.all(known.map(tellRun));
 			return { ...request, instructions: resumePrompt(runs, request.task) };
 		}),

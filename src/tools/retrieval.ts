@@ -1,6 +1,6 @@
 import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
-import { type Host, settingsOf } from "../call/host.ts";
+import { type Host, runSessionOf, settingsOf } from "../call/host.ts";
 import { hasBegun, type KeptRun, type RunStatus, statusOf } from "../domain/kept-run.ts";
 import { linesOf } from "../present/answer-lines.ts";
 import { renderTitle } from "../present/call-view.ts";
@@ -118,8 +118,8 @@ interface Found {
 	readonly latest: KeptRun;
 }
 
-async function find({ store }: Host, sessionId: string, { sessionManager }: ExtensionContext): Promise<Found> {
-	const runs = await findRuns(sessionId, store, () => sessionManager.getBranch());
+async function find({ store }: Host, sessionId: string, context: ExtensionContext): Promise<Found> {
+	const runs = await findRuns(sessionId, store, runSessionOf(context));
 	const last = runs.at(-1);
 	if (last) return { runs, last, latest: runs.findLast(hasBegun) ?? last };
 	throw new Error(`Session "${sessionId}" not found. The session may have expired or the ID is incorrect.`);

@@ -42,6 +42,8 @@ export function createYard(): Yard {
 	const temporary = join(root, "tmp");
 	for (const directory of [project, temporary]) mkdirSync(directory);
 	process.env.TMPDIR = temporary;
+	const agentDirectory = process.env.PI_CODING_AGENT_DIR;
+	process.env.PI_CODING_AGENT_DIR = join(root, "agent");
 	const prepare: Yard["prepare"] = (prompt, changes = {}) => {
 		const spec = { ...specFor(project), ...changes };
 		const directory = createRunDirectory(spec, { cwd: project, agentDirectory: root, runsIn: "project" });
@@ -60,6 +62,8 @@ export function createYard(): Yard {
 		prepare,
 		start: (prompt, changes) => startRun(prepare(prompt, changes)),
 		dispose() {
+			if (agentDirectory === undefined) delete process.env.PI_CODING_AGENT_DIR;
+			else process.env.PI_CODING_AGENT_DIR = agentDirectory;
 			if (before === undefined) delete process.env.TMPDIR;
 			else process.env.TMPDIR = before;
 			rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });

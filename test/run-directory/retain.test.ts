@@ -29,6 +29,8 @@ function runsDirectory(t: TestContext): string {
 	return directory;
 }
 
+const runsIn = (runs: string) => readdirSync(runs).filter((name) => !name.startsWith("."));
+
 /** A finished run of the given day of June 2026. */
 function addRun(runs: string, day: number, number = 0, finished = true): string {
 	const id = `202606${String(day).padStart(2, "0")}-120000-${number.toString(16).padStart(8, "0")}`;
@@ -43,21 +45,21 @@ test("X19: runs older than the retention time go, younger ones stay", async (t) 
 	addRun(runs, 1);
 	const young = addRun(runs, 20);
 	assert.equal(await pruneRuns(runs, RULES), 1);
-	assert.deepEqual(readdirSync(runs), [young]);
+	assert.deepEqual(runsIn(runs), [young]);
 });
 
 test("X19: beyond the number of runs that are kept the oldest go", async (t) => {
 	const runs = runsDirectory(t);
 	const ids = [20, 21, 22, 23].map((day) => addRun(runs, day));
 	await pruneRuns(runs, { ...RULES, maxRuns: 2 });
-	assert.deepEqual(readdirSync(runs), ids.slice(2));
+	assert.deepEqual(runsIn(runs), ids.slice(2));
 });
 
 test("X7: a run that the session names stays, however old it is", async (t) => {
 	const runs = runsDirectory(t);
 	const named = addRun(runs, 1);
 	assert.equal(await pruneRuns(runs, { ...RULES, named: new Set([named]) }), 0);
-	assert.deepEqual(readdirSync(runs), [named]);
+	assert.deepEqual(runsIn(runs), [named]);
 });
 
 test("X7: a run without a result stays while its supervisor answers, and goes when nobody does", async (t) => {
@@ -69,7 +71,7 @@ test("X7: a run without a result stays while its supervisor answers, and goes wh
 	const supervisor = createServer().listen(socketPathOf(alive));
 	t.after(() => supervisor.close());
 	await pruneRuns(runs, RULES);
-	assert.deepEqual(readdirSync(runs), [alive]);
+	assert.deepEqual(runsIn(runs), [alive]);
 });
 
 test("A run without a result whose supervisor was killed is removed, though its socket is still there [X7]", async (t) => {
@@ -88,7 +90,7 @@ test("A run without a result whose supervisor was killed is removed, though its 
 	await once(supervisor, "exit");
 	assert.ok(existsSync(socket));
 	assert.equal(await pruneRuns(runs, RULES), 1);
-	assert.deepEqual(readdirSync(runs), []);
+	assert.deepEqual(runsIn(runs), []);
 });
 
 test("a run whose supervisor cannot be asked stays: a doubt deletes nothing", async (t) => {
@@ -127,11 +129,17 @@ test("each start also removes old runs of one other project, another one each ti
 	const young = addRun(others[0] ?? "", 29);
 	for (const runs of others) utimesSync(runs, new Date(0), new Date(0));
 	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
-	assert.deepEqual(readdirSync(own), []);
+	assert.deepEqual(runsIn(own), []);
 	assert.equal(others.filter((runs) => existsSync(join(runs, "20260601-120000-00000000"))).length, 1);
 	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
+	assert.deepEqual(runsIn(others[1] ?? ""), []);
+	for (const runs of others) {
+		utimesSync(join(runs, ".deleted"), new Date(0), new Date(0)); // nobody asks for its runs any more
+		utimesSync(runs, new Date(0), new Date(0));
+	}
+	for (const _ of others) await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
 	assert.deepEqual(readdirSync(home).sort(), [basename(own), basename(others[0] ?? "")].sort());
-	assert.deepEqual(readdirSync(others[0] ?? ""), [young]);
+	assert.deepEqual(runsIn(others[0] ?? ""), [young]);
 });
 
 test("pruning does not follow the link in the project [X30]", async (t) => {
@@ -141,5 +149,5 @@ test("pruning does not follow the link in the project [X30]", async (t) => {
 	mkdirSync(join(cwd, ".pi", "subagents"), { recursive: true });
 	symlinkSync(elsewhere, join(cwd, ".pi", "subagents", "runs"));
 	await pruneProjects({ cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" }, RULES);
-	assert.deepEqual(readdirSync(elsewhere), [victim]);
+	assert.deepEqual(runsIn(elsewhere), [victim]);
 });

@@ -28,10 +28,11 @@ import {
 } from "../../src/records/session-entries.ts";
 import { connectControl } from "../../src/run/control-client.ts";
 import { start } from "../../src/run/execute.ts";
+import { createRunDirectory } from "../../src/run-directory/create.ts";
 import { type Background, createBackground } from "../../src/session/background.ts";
 import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
-import { isAlive, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
+import { isAlive, isStopped, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
 import { startingRun } from "../rig/records.ts";
 import { until } from "../rig/until.ts";
@@ -120,6 +121,65 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			["completed", "found it", 0, "stop"],
 		);
 		assert.deepEqual(store.counts(), { running: 0, completed: 1, failed: 0, aborted: 0, total: 1 });
+	});
+
+	/** Starts a run that is kept in a project of its own, which can be renamed. */
+	async function beginIn(project: string, steps: readonly FakeStep[], background: Background): Promise<BackgroundRun> {
+		mkdirSync(project);
+		const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+		const places = { cwd: project, agentDirectory: project, runsIn: "project" } as const;
+		const made = createRunDirectory(prepared.spec, places);
+		assert.ok(made.ok);
+		const moved = { ...prepared, spec: made.value.spec, directory: made.value.path };
+		const run = startingRun(moved, "recorded");
+		const started = await start(moved, (control) => background.add(run, control));
+		assert.ok(started.ok, JSON.stringify(started));
+		begun.push(run);
+		return run;
+	}
+
+	for (const ended of ["while nobody is there", "after the next start"]) {
+		test(`a run whose project is renamed, and that ends ${ended}, is found again with its answer`, async () => {
+			const session = createRecordedSession();
+			const first = open(session);
+			const before = join(yard.temporary, `before ${ended}`);
+			const now = join(yard.temporary, `now ${ended}`);
+			const run = await beginIn(before, [{ delta: SAID }, { pause: true }, { say: "at last" }], first.background);
+			await hasSaid(run);
+			const { pid } = pidsOf(run);
+			await until(() => isStopped(pid), "the pause");
+			first.background.detach();
+			renameSync(before, now);
+			const directory = run.directory.replace(before, now);
+			if (ended === "while nobody is there") {
+				process.kill(pid, "SIGCONT");
+				await until(() => existsSync(join(directory, "result.json")), "its result");
+				await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
+			}
+			const next = open(session);
+			await next.background.rebuild([...session.entries], { cwd: now, agentDirectory: now });
+			if (ended === "after the next start") process.kill(pid, "SIGCONT");
+			await session.until(() => next.store.counts().running === 0);
+			const found = next.store.get(run.runId);
+			const text = found?.progress.kind === "ended" ? found.progress.text : "";
+			assert.deepEqual([found?.directory, text], [directory, "at last"]);
+		});
+	}
+
+	test("a run whose directory is gone is told with that reason", async () => {
+		const session = createRecordedSession();
+		const first = open(session);
+		const run = await begin([{ delta: SAID }, { hang: true }], first.background);
+		await hasSaid(run);
+		first.background.detach();
+		const { supervisorPid } = pidsOf(run);
+		rmSync(run.directory, { recursive: true });
+		process.kill(supervisorPid, "SIGKILL");
+		await waitGone(supervisorPid);
+		const next = open(session);
+		await next.rebuildToTheEnd();
+		assert.equal(next.statusOf(run.runId), "failed");
+		assert.match(session.notifications.at(-1)?.text ?? "", /Its run directory is gone, so nobody knows how it ended: /);
 	});
 
 	test("B58: a run that ended while nobody was there is told at the next start, once", async () => {

@@ -27,7 +27,8 @@ test("X8 X9: of an agent that finished after its caller had died, the session ke
 	writeFileSync(join(directory, "result.json"), JSON.stringify(result));
 	const running = keptRun({ runId, sessionId: "id", family: "agent", directory, progress: { kind: "running" } });
 	const store = createRunStore();
-	await rebuildForeground(store, [{ type: "custom", customType: ENTRY_TYPE, data: encodeRun(running) }]);
+	const entries = [{ type: "custom", customType: ENTRY_TYPE, data: encodeRun(running) }];
+	await rebuildForeground(store, { entries: () => entries, places: { cwd: root, agentDirectory: root } });
 	const [record] = store.find("id");
 	assert.equal(record?.family, "agent");
 	assert.deepEqual(record?.progress.kind === "ended" && [record.progress.outcome.kind, record.progress.text], [
@@ -40,7 +41,7 @@ test("X9: runs that broke off with pi are told to the session once, by name and 
 	const store = createRunStore();
 	const running = keptRun({ sessionId: "00112233445566aa", label: "slow", progress: { kind: "running" } });
 	const entries = [{ type: "custom", customType: ENTRY_TYPE, data: encodeRun(running) }];
-	await rebuildForeground(store, entries);
+	await rebuildForeground(store, { entries: () => entries, places: { cwd: "/nowhere", agentDirectory: "/nowhere" } });
 	const notice = interruptedNotice(store, entries);
 	assert.match(notice?.text ?? "", /interrupted when pi ended: slow \(session: 00112233445566aa\)\./);
 	const told = { type: "custom_message", customType: INTERRUPTED_MESSAGE, details: notice?.details };

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { Value } from "typebox/value";
 import type { ChatMessage } from "../../src/domain/event.ts";
+import { pruneRuns } from "../../src/run-directory/retain.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
 import { promptOf } from "../rig/fake-steps.ts";
@@ -28,6 +30,7 @@ async function ask(
 		text: part?.type === "text" ? part.text : "",
 		details: { ...details } as Record<string, unknown>,
 		parts: content.length,
+		remarks: content.slice(1).flatMap((each) => (each.type === "text" ? [each.text] : [])),
 	};
 }
 
@@ -124,12 +127,14 @@ test("A101, A103: a transcript has the texts as they are, and calls and results 
 test("A102: several runs have headers and are separated, and an error is told once", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { store } = recorded.host;
-	store.put(keptRun({ runId: "a", sessionId: "s", progress: ended({ text: "one", messages: [said("one")] }) }));
+	store.put(
+		keptRun({ runId: "a", sessionId: "s", progress: ended({ text: "one", messages: [said("one")], messageCount: 1 }) }),
+	);
 	store.put(
 		keptRun({
 			runId: "b",
 			sessionId: "s",
-			progress: ended({ outcome: failed("it broke"), text: "two", messages: [said("two")] }),
+			progress: ended({ outcome: failed("it broke"), text: "two", messages: [said("two")], messageCount: 1 }),
 		}),
 	);
 	const { text } = await ask("session", recorded, "s");
@@ -150,11 +155,11 @@ test("W19: what was said is read from the run directory, and from the session's 
 test("A101, A43: an answer too long for the session's entry is told as far as that goes, in transcripts too", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const text = `${"x".repeat(16_000)}\n[9 more characters were not kept in the session]`;
-	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text, messages: [] }) }));
+	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text, messages: [], messageCount: 0 }) }));
 	assert.equal((await ask("session", recorded, "s")).text, text);
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "say it", resume: "s" }] });
 	assert.match(JSON.stringify(result.content), /✓ t: completed/);
-	const again = await ask("session", recorded, "s");
+	const again = await ask("output", recorded, "s"); // the fake pi says what it was told
 	assert.match(again.text, /Assistant: x{16000}\n\[9 more characters were not kept in the session\]\n\nInstructions:/);
 });
 
@@ -232,4 +237,73 @@ test("X8: a call that was refused hides nothing that its session said before", a
 	assert.deepEqual([session.details.status, session.details.taskName], ["error", "again"], "A103: the latest run");
 	const [run] = recorded.host.store.find(id);
 	assert.equal((await ask("output", recorded, run?.runId ?? "")).text, "ok: hello", "a run's own id does as well");
+});
+
+test("every id that was shown stays readable and resumable, however many sessions came after it", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const first = await recorded.delegate({ tasks: [{ name: "first", prompt: promptOf({ say: "the first answer" }) }] });
+	const id = first.result.details.sessionIds[0] ?? "";
+	for (let n = 0; n < 40; n++)
+		recorded.host.keep(keptRun({ sessionId: `s${n}`, runId: `r${n}`, startedAt: Date.now() }));
+	assert.equal(recorded.host.store.find(id).length, 0, "it is not in memory any more");
+	assert.equal((await ask("output", recorded, id)).text, "the first answer");
+	assert.match((await ask("session", recorded, id)).text, /the first answer/);
+	const again = await recorded.delegate({ tasks: [{ name: "again", prompt: "and now?", resume: id }] });
+	assert.match(again.lines.join(), /^✓ again: completed/);
+	const { details, text } = await ask("session", recorded, id);
+	assert.equal(details.runCount, 2);
+	assert.match(text, /^=== Run 1\/2 \(completed\) ===/);
+});
+
+test("after pi has deleted a run its output says that, and when", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "kept words" }) }] });
+	const id = result.details.sessionIds[0] ?? "";
+	const [run] = recorded.host.store.find(id);
+	const now = Date.UTC(2030, 0, 2);
+	await pruneRuns(dirname(run?.directory ?? ""), { maxAgeMs: 1, maxRuns: 0, named: new Set(), now });
+	const { text, remarks } = await ask("output", recorded, id);
+	assert.equal(text, "kept words");
+	assert.match(
+		remarks.join(),
+		/^\[its run directory was deleted at 2030-01-02T00:00:00\.000Z .*; this is what the session kept of it\]$/,
+	);
+	assert.match((await ask("session", recorded, id)).text, /kept words\n\[its run directory was deleted at 2030/);
+});
+
+test("a run directory that somebody else has removed is told as gone, and a transcript says how many messages are missing", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const steps = [
+		{ repeat: 15, steps: ["ls", "cat"].map((tool) => ({ tool, result: "r".repeat(2_000) })) },
+		{ say: "the end" },
+	];
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf(...steps) }] });
+	const id = result.details.sessionIds[0] ?? "";
+	const [run] = recorded.host.store.find(id);
+	recorded.host.store.clear();
+	rmSync(run?.directory ?? "", { recursive: true });
+	const { text } = await ask("session", recorded, id);
+	assert.match(text, /^\[\d\d earlier messages are missing: only the newest are kept\]\n/);
+	assert.match(text, /the end\n\[its run directory is gone; this is what the session kept of it\]$/);
+});
+
+test("the transcript of a resumed session tells each run once", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "first answer" }) }] });
+	const id = result.details.sessionIds[0] ?? "";
+	const long = `and now? ${"x".repeat(9_000)}`;
+	await recorded.delegate({ tasks: [{ name: "t", prompt: long, resume: id }] });
+	recorded.host.store.clear(); // as after a restart: the session's entry has only the beginning of the prompt
+	const [before = "", later = ""] = (await ask("session", recorded, id)).text.split("\n---\n");
+	assert.match(before, /first answer/);
+	assert.equal(later.split("\n").slice(0, 2).join("\n"), `=== Run 2/2 (completed) ===\n${long}`);
+});
+
+test("a message that was too long to be kept is told as such in its place", async () => {
+	const recorded = createRecordedHost({ cwd: yard.project });
+	const steps = [{ say: "before" }, { tool: "cat", result: "x".repeat(17 * 1024 * 1024) }, { say: "after" }];
+	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf(...steps) }] });
+	const { text } = await ask("session", recorded, result.details.sessionIds[0] ?? "");
+	const note = "[A message of more than 16 MB was dropped here: it was too long to keep]";
+	assert.deepEqual(text.split("\n"), [note, "before", "→ cat: {}", note, "after"], "the prompt was as long");
 });
