@@ -10,7 +10,7 @@ const WINDOWS = 16;
 const LINES = 500;
 const WIDTH = 118;
 const ROUNDS = 50;
-const AUDIENCE: Audience = { previewWidth: WIDTH - 2, runningLines: 50, home: "/home/ann" };
+const AUDIENCE: Audience = { previewWidth: WIDTH - 2, maxLines: 15, runningLines: 50, home: "/home/ann" };
 
 const theme = {
 	fg: (_color: string, text: string) => `\u001b[38;2;212;212;212m${text}\u001b[39m`,

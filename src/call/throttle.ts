@@ -1,6 +1,8 @@
 const FIRST_MS = 20;
 const INTERVAL_MS = 100;
 const TICK_MS = 1_000;
+/** A timer of more than 24.8 days would fire at once. */
+const MAX_TIMER_MS = 24 * 60 * 60 * 1_000;
 
 export interface Throttle {
 	/** Something changed. */
@@ -11,23 +13,27 @@ export interface Throttle {
 
 /**
  * Calls at most ten times a second: the first change after a quiet time is seen within 50 ms. With a clock it also calls
- * every second, for whoever shows how long something has been running.
+ * every second, for whoever shows how long something has been running. `emit` returns the milliseconds after which it wants to
+ * be called again, because it was too early: 0 for never mind, Infinity to be left alone from then on.
  */
-export function createThrottle(emit: () => void, clock: "clock" | "no clock"): Throttle {
+export function createThrottle(emit: () => number, clock: "clock" | "no clock"): Throttle {
 	let timer: NodeJS.Timeout | undefined;
 	let last = Number.NEGATIVE_INFINITY;
+	let closed = false;
+	const run = () => {
+		timer = undefined;
+		last = performance.now();
+		try {
+			const again = emit();
+			closed = again === Number.POSITIVE_INFINITY;
+			if (again > 0 && !closed) timer = setTimeout(run, Math.min(again, MAX_TIMER_MS));
+		} catch {
+			// A frame that cannot be drawn is left out: thrown here it would end the whole of pi.
+		}
+	};
 	const request = () => {
-		if (timer) return;
-		const wait = Math.max(FIRST_MS, last + INTERVAL_MS - performance.now());
-		timer = setTimeout(() => {
-			timer = undefined;
-			last = performance.now();
-			try {
-				emit();
-			} catch {
-				// A frame that cannot be drawn is left out: thrown here it would end the whole of pi.
-			}
-		}, wait);
+		if (timer || closed) return;
+		timer = setTimeout(run, Math.max(FIRST_MS, last + INTERVAL_MS - performance.now()));
 	};
 	const ticks = clock === "clock" ? setInterval(request, TICK_MS) : undefined;
 	return {

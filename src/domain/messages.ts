@@ -27,6 +27,15 @@ export function cut(text: string, max: number): string {
 	return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);
 }
 
+/** As much of a text as takes no more than so many bytes in JSON; where something is missing, it ends in "…". */
+export function cutBytes(text: string, maxBytes: number): string {
+	const bytesOf = (part: string) => Buffer.byteLength(JSON.stringify(part));
+	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
+	let kept = cut(text, maxBytes);
+	while (kept !== "" && bytesOf(kept) + 3 > maxBytes) kept = cut(kept, Math.floor(kept.length * 0.9));
+	return `${kept}…`;
+}
+
 /** The last `max` UTF-16 units, never half of a surrogate pair. */
 export function cutFront(text: string, max: number): string {
 	if (text.length <= max) return text;

@@ -2,6 +2,8 @@
 export interface Audience {
 	/** Columns that a tool call may take. */
 	readonly previewWidth: number;
+	/** `maxLinesPerWindow` */
+	readonly maxLines: number;
 	/** Lines of a window while it runs: a screen that is expanded may show more than `maxLinesPerWindow`. */
 	readonly runningLines: number;
 	readonly home: string;
@@ -20,10 +22,11 @@ export function audienceOf(
 	const { maxLinesPerWindow, commandPreviewWidth } = settings;
 	if (!output.isTTY || output.columns === undefined) {
 		const previewWidth = Math.max(MIN_PREVIEW_WIDTH, commandPreviewWidth);
-		return { previewWidth, runningLines: maxLinesPerWindow, home };
+		return { previewWidth, maxLines: maxLinesPerWindow, runningLines: maxLinesPerWindow, home };
 	}
 	return {
 		previewWidth: Math.max(MIN_PREVIEW_WIDTH, output.columns - MARGIN),
+		maxLines: maxLinesPerWindow,
 		runningLines: Math.max(maxLinesPerWindow, output.rows ?? 0),
 		home,
 	};

@@ -4,7 +4,7 @@ import { partsOfCall } from "./doing.ts";
 import { columnsOf, fitLine } from "./fit.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import type { Columns } from "./task-row-view.ts";
-import type { TaskWindow } from "./window.ts";
+import { allLinesOf, type TaskWindow } from "./window.ts";
 import type { Mark, WindowLine } from "./window-line.ts";
 import { lastRows, wrapPlain } from "./window-rows.ts";
 import type { Frame } from "./windows-view.ts";
@@ -78,7 +78,9 @@ function wrapped(text: string, width: number, color: ThemeColor, theme: Theme): 
 }
 
 /** What it said last is its answer, where that is known as a whole. */
-function stepRows({ lines, answer }: TaskWindow, width: number, theme: Theme): string[] {
+function stepRows(window: TaskWindow, width: number, theme: Theme): string[] {
+	const { answer } = window;
+	const lines = allLinesOf(window);
 	const end = answer === undefined ? lines.length : lines.findLastIndex(({ kind }) => kind === "tool") + 1;
 	return lineRows(lines.slice(0, end), width, Number.POSITIVE_INFINITY, theme).map((row) => row());
 }

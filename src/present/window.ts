@@ -1,11 +1,11 @@
 import type { Usage } from "@earendil-works/pi-ai";
-import type { ChatMessage } from "../domain/event.ts";
-import { cut, lastAssistant, newestWithin } from "../domain/messages.ts";
+import { cutBytes, cutFront, lastAssistant, newestWithin } from "../domain/messages.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { isStoppedByPerson, messagesOf, type RunResult, type RunState } from "../domain/state.ts";
 import type { Audience } from "./audience.ts";
 import { type Doing, doingOf } from "./doing.ts";
 import { endNote } from "./end-note.ts";
+import { shareLimit } from "./preset-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { type TaskState, taskStateOf } from "./task-state.ts";
 import { type DelegateStatus, delegateStatusOf, describeFailure, exitCodeOf } from "./text.ts";
@@ -22,8 +22,10 @@ export interface TaskWindow {
 	readonly status: DelegateStatus;
 	/** It goes on as a background run. */
 	readonly moved?: true;
+	/** The newest `maxLinesPerWindow` lines. */
 	readonly lines: readonly WindowLine[];
-	readonly allMessages: readonly ChatMessage[];
+	/** The newest lines, as many as are kept and fit: what an expanded window shows. */
+	readonly allMessages: readonly WindowLine[];
 	readonly exitCode: number | null;
 	/** `provider/id` */
 	readonly model?: string;
@@ -78,34 +80,55 @@ export interface ShownTask {
 	readonly moved: boolean;
 }
 
-/** What a call's details may amount to, however many tasks it has: each update and each result is sent as a whole. */
-const RUNNING_LINES_BYTES = 14 * 1024;
-const FINAL_ANSWERS_CHARS = 16 * 1024;
-const FINAL_TASKS_CHARS = 8 * 1024;
-const MAX_RUNNING_TASK_CHARS = 200;
-const FINAL_LINES_BYTES = 512 * 1024;
-const FINAL_MESSAGES_BYTES = 256 * 1024;
-const MAX_WINDOW_LINES_BYTES = 64 * 1024;
-const MAX_WINDOW_MESSAGES_BYTES = 32 * 1024;
-const MAX_ERROR_CHARS = 2_000;
+/** What a call's windows may amount to, however many tasks it has: each update and each result is sent as a whole. */
+const RUNNING_BYTES = 30_000;
+/** An agent's call also has what its agents handed over. */
+const FINAL_BYTES = 40_000;
+/** Of what is no line: with 16 tasks it must leave room for some. */
+const MAX_FIELD_BYTES = 200;
+const MAX_ERROR_BYTES = 600;
+const FINAL_ANSWERS_BYTES = 12_000;
+const FINAL_TASKS_BYTES = 4_000;
 
-/** While a call runs: the last lines and no messages. */
-export function partialWindows(tasks: readonly ShownTask[], audience: Audience): TaskWindow[] {
-	return tasks.map((task) => {
-		const lines = shownLines(task, audience.runningLines, audience);
-		return windowOf(task, newestWithin(lines, RUNNING_LINES_BYTES / tasks.length), [], { ...audience, tasks: 0 });
-	});
+/** `tasks`: among so many a call that has ended shares its room; 0 while it runs. */
+type Room = Audience & { readonly tasks: number };
+
+/** While a call runs: the lines that a screen can show. */
+export const partialWindows = (tasks: readonly ShownTask[], audience: Audience): TaskWindow[] =>
+	windowsWithin(RUNNING_BYTES, tasks, { ...audience, tasks: 0 }, audience.runningLines);
+
+export const finalWindows = (tasks: readonly ShownTask[], audience: Audience): TaskWindow[] =>
+	windowsWithin(FINAL_BYTES, tasks, { ...audience, tasks: tasks.length }, MAX_LINES);
+
+/** All lines of a window, also of one that an earlier version has made. */
+export const allLinesOf = ({ lines, allMessages }: TaskWindow): readonly WindowLine[] =>
+	typeof allMessages[0]?.text === "string" ? allMessages : lines;
+
+/** What one window does not need, the others get. */
+function windowsWithin(bytes: number, tasks: readonly ShownTask[], audience: Room, max: number): TaskWindow[] {
+	const bare = tasks.map((task) => windowOf(task, audience));
+	const all = tasks.map((task) => shownLines(task, max, audience));
+	const few = all.map((lines) => lines.slice(-audience.maxLines));
+	const left = Math.max(0, bytes - sizeOf(bare));
+	const fewShares = shareLimit(few.map(sizeOf), Math.floor(left / 2));
+	const shown = few.map((lines, at) => fitLines(lines, fewShares[at] ?? 0));
+	const allShares = shareLimit(all.map(sizeOf), Math.max(0, left - sizeOf(shown)));
+	return bare.map((window, at) => ({
+		...window,
+		lines: shown[at] ?? [],
+		allMessages: fitLines(all[at] ?? [], allShares[at] ?? 0),
+	}));
 }
 
-export function finalWindows(tasks: readonly ShownTask[], audience: Audience): TaskWindow[] {
-	const linesBytes = Math.min(MAX_WINDOW_LINES_BYTES, FINAL_LINES_BYTES / tasks.length);
-	const messagesBytes = Math.min(MAX_WINDOW_MESSAGES_BYTES, FINAL_MESSAGES_BYTES / tasks.length);
-	return tasks.map((task) => {
-		const lines = newestWithin(shownLines(task, MAX_LINES, audience), linesBytes);
-		const messages = newestWithin(messagesOf(task.state), messagesBytes);
-		return windowOf(task, lines, messages, { ...audience, tasks: tasks.length });
-	});
+/** The newest lines that fit; where not even one does, its end. */
+function fitLines(lines: readonly WindowLine[], bytes: number): readonly WindowLine[] {
+	const newest = newestWithin(lines, bytes);
+	const last = lines.at(-1);
+	if (newest.length > 0 || !last) return newest;
+	return newestWithin([{ ...last, text: `…${cutFront(last.text, Math.floor(bytes / 4))}` }], bytes);
 }
+
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 function shownLines({ state, spec }: ShownTask, max: number, audience: Audience): readonly WindowLine[] {
 	return linesOf(state, Math.min(max, MAX_LINES), placeOf(spec, audience));
@@ -116,8 +139,8 @@ const placeOf = (spec: RunSpec | undefined, { previewWidth, home }: Audience) =>
 	cwd: spec?.cwd ?? "",
 });
 
-/** What only a person sees. A call that has ended shares its room among so many tasks; 0 while it runs. */
-function shownOf({ state, spec, task, directory }: ShownTask, audience: Audience & { readonly tasks: number }) {
+/** What only a person sees. */
+function shownOf({ state, spec, task, directory }: ShownTask, audience: Room) {
 	const { phase, written } = state;
 	const place = placeOf(spec, audience);
 	const note = endNote(state, spec, place);
@@ -129,40 +152,35 @@ function shownOf({ state, spec, task, directory }: ShownTask, audience: Audience
 		...(phase.kind === "running" && { doing: doingOf(state, place), ...(written > 0 && { written }) }),
 		...(spec && { grace: (spec.limits?.idleGraceMs ?? 0) / 1_000 }),
 		...(note !== undefined && { note }),
-		task: cut(task, isFinal ? FINAL_TASKS_CHARS / audience.tasks : MAX_RUNNING_TASK_CHARS),
-		...(isFinal && answer !== "" && { answer: cut(answer, FINAL_ANSWERS_CHARS / audience.tasks) }),
+		task: cutBytes(task, isFinal ? FINAL_TASKS_BYTES / audience.tasks : MAX_FIELD_BYTES),
+		...(isFinal && answer !== "" && { answer: cutBytes(answer, FINAL_ANSWERS_BYTES / audience.tasks) }),
 		...(isFinal && spec && { runId: spec.runId }),
 		...(isFinal && directory !== undefined && { directory }),
 	};
 }
 
-function windowOf(
-	task: ShownTask,
-	lines: readonly WindowLine[],
-	allMessages: readonly ChatMessage[],
-	audience: Audience & { readonly tasks: number },
-): TaskWindow {
+function windowOf(task: ShownTask, audience: Room): TaskWindow {
 	const { state, spec, profile } = task;
 	const result = state.phase.kind === "done" ? state.phase.result : undefined;
 	const model = result?.model ?? spec?.model ?? modelOf(state);
 	const todos = todosOf(state.entries);
 	const stopReason = isStoppedByPerson(state) ? "stopped" : result?.stopReason;
 	return {
-		name: task.name,
+		name: cutBytes(task.name, MAX_FIELD_BYTES),
 		sessionId: task.sessionId,
 		status: delegateStatusOf(state),
 		...movedIn(task),
-		lines,
-		allMessages,
+		lines: [],
+		allMessages: [],
 		exitCode: result ? exitCodeOf(result.exit) : null,
 		...(model && { model: `${model.provider}/${model.id}` }),
 		...(spec?.model?.thinking !== undefined && { thinking: spec.model.thinking }),
 		...(stopReason !== undefined && { stopReason }),
 		...(result?.outcome.kind === "failed" && {
-			errorMessage: cut(describeFailure(result.outcome.failure, spec?.family), MAX_ERROR_CHARS),
+			errorMessage: cutBytes(describeFailure(result.outcome.failure, spec?.family), MAX_ERROR_BYTES),
 		}),
 		...remarksOf(result),
-		...(profile !== undefined && { profileName: profile }),
+		...(profile !== undefined && { profileName: cutBytes(profile, MAX_FIELD_BYTES) }),
 		...(spec?.agent && { profileSource: spec.agent.shadows ? "project, hides global" : spec.agent.scope }),
 		timeout: task.timeoutSeconds,
 		...shownOf(task, audience),
@@ -175,7 +193,7 @@ function windowOf(
 }
 
 function remarksOf(result: RunResult | undefined): Pick<TaskWindow, "remarks"> {
-	const remarks = result ? remarksOn(result) : [];
+	const remarks = result ? remarksOn(result).map((remark) => cutBytes(remark, MAX_FIELD_BYTES)) : [];
 	return remarks.length > 0 ? { remarks } : {};
 }
 

@@ -7,7 +7,7 @@ import { sanitizeLine } from "./sanitize.ts";
 import { type Columns, columnsFor, figuresText, labelOf, tableRow, taskRow, totalFigures } from "./task-row-view.ts";
 import { countsText, endText, type TaskState, WORDS } from "./task-state.ts";
 import { renderContent } from "./text-view.ts";
-import type { TaskWindow } from "./window.ts";
+import { allLinesOf, type TaskWindow } from "./window.ts";
 import { expandedRows, lineRows, rowIndent } from "./window-body-view.ts";
 
 /** What every tool that runs children puts into its details. */
@@ -192,7 +192,9 @@ function detailRows(item: Item<TaskWindow>, frame: Frame, room: number): Row[] {
 }
 
 /** What it does now stands in its own row. */
-function withoutCurrent({ lines, doing }: TaskWindow): TaskWindow["lines"] {
+function withoutCurrent(window: TaskWindow): TaskWindow["lines"] {
+	const { doing } = window;
+	const lines = allLinesOf(window);
 	const last = lines.at(-1);
 	const isCurrent = last?.kind === "tool" && doing !== undefined && last.text.split(" ", 1)[0] === doing.word;
 	return isCurrent ? lines.slice(0, -1) : lines;

@@ -4,6 +4,7 @@ import type { Host } from "../call/host.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { EarlierSession } from "../domain/earlier-session.ts";
 import type { Finalized } from "../domain/finalized.ts";
+import { cutBytes } from "../domain/messages.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import type { RunRequest } from "../plan/run.ts";
@@ -17,6 +18,9 @@ import { askedSessions } from "./agent-sessions.ts";
 import { respellModels } from "./model-parameter.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 import { parseSubagent, type SubagentParameters, subagentParameters } from "./subagent-schema.ts";
+
+/** Of all answers in the details of one call. */
+const MAX_FINALIZED_BYTES = 20_000;
 
 /** The session of an agent, and what it handed over; empty for a preset. */
 interface AgentDetails {
@@ -55,7 +59,7 @@ export function subagentTool(
 			const [text, details, remarks] =
 				parsed.value.form === "parallel"
 					? [presetBlocks(answers), { answers: answers.map(agentDetails) }, []]
-					: [first?.answer ?? "", first && agentDetails(first), first?.remarks ?? []];
+					: [first?.answer ?? "", first && agentDetails(first, 0, [first]), first?.remarks ?? []];
 			const result = resultOf(rows, call.parent, text, remarks);
 			const structured = structuredContent(callId, rows, statusOf);
 			return { ...result, ...structured, details: { ...result.details, ...details } };
@@ -108,7 +112,16 @@ function statusOf({ request, state, moved }: Row): string {
 	return blockStatusOf(result, request.family === "agent" ? agentStatusOf(result) : presetStatusOf(state));
 }
 
-function agentDetails({ request, result }: Answer): AgentDetails {
+function agentDetails({ request, result }: Answer, _at: number, answers: readonly Answer[]): AgentDetails {
 	if (request.family !== "agent") return {};
-	return { sessionId: request.sessionId, ...(result?.finalized && { finalized: result.finalized }) };
+	const finalized = result?.finalized;
+	const share = MAX_FINALIZED_BYTES / answers.length;
+	return { sessionId: request.sessionId, ...(finalized && { finalized: shortened(finalized, share) }) };
+}
+
+/** The details of a call are sent as a whole; the answer itself is in its text, and get_subagent_output has all of it. */
+function shortened(finalized: Finalized, maxBytes: number): Finalized {
+	const texts = Object.entries(finalized).filter(([key, value]) => key !== "status" && typeof value === "string");
+	const cut = texts.map(([key, value]) => [key, cutBytes(String(value), Math.floor(maxBytes / texts.length))]);
+	return { ...finalized, ...Object.fromEntries(cut) };
 }

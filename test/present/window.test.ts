@@ -17,7 +17,7 @@ import {
 	withMessages,
 } from "./windows.ts";
 
-const AUDIENCE: Audience = { previewWidth: 80, runningLines: 15, home: "/home/ann" };
+const AUDIENCE: Audience = { previewWidth: 80, maxLines: 15, runningLines: 15, home: "/home/ann" };
 
 const only = (windows: TaskWindow[]): TaskWindow => {
 	assert.ok(windows[0]);
@@ -55,13 +55,14 @@ test("A117: the summary of a result stands below its own call", () => {
 	]);
 });
 
-test("A113: a running window has the last lines, a finished one up to 500", () => {
+test("A window has its newest lines, and all lines up to 500 for when it is expanded [A113, X32]", () => {
 	const state = withMessages(...Array.from({ length: 300 }, (_, index) => assistant(said(`a ${index}\nb ${index}`))));
 	assert.equal(live(state).lines.length, 15);
 	assert.equal(live(state).lines.at(-1)?.text, "b 299");
 	const final = only(finalWindows([taskWith(completed(state))], AUDIENCE));
-	assert.equal(final.lines.length, 500);
-	assert.equal(final.lines.at(-1)?.text, "b 299");
+	assert.deepEqual(final.lines, final.allMessages.slice(-15));
+	assert.equal(final.allMessages.length, 500);
+	assert.equal(final.allMessages.at(-1)?.text, "b 299");
 });
 
 test("a text without line ends goes on in further lines, and its end is seen while it is written", () => {
@@ -84,7 +85,7 @@ test("A19: a window carries the fields of its task, its run and its end", () => 
 			sessionId: "a3f7b9c2d1e8f4a1",
 			status: "running",
 			lines: [{ text: "hm", kind: "text" }],
-			allMessages: [],
+			allMessages: [{ text: "hm", kind: "text" }],
 			exitCode: null,
 			model: "mock/mock-2",
 			thinking: "high",
@@ -208,12 +209,27 @@ function endless(): ShownTask[] {
 	return Array.from({ length: 16 }, () => taskWith(completed(withMessages(...noise))));
 }
 
-test("§12: details stay small however much 16 tasks have said", () => {
-	const tasks = endless();
-	const partial = Buffer.byteLength(JSON.stringify(partialWindows(tasks, { ...AUDIENCE, runningLines: 100 })));
-	const final = Buffer.byteLength(JSON.stringify(finalWindows(tasks, AUDIENCE)));
-	assert.ok(partial < 48 * 1024, `partial: ${partial}`);
-	assert.ok(final > 256 * 1024 && final < 800 * 1024, `final: ${final}`);
+test("The windows of a call have at most 32 kB while it runs and 40 kB at its end, and the lines use that room [X32]", () => {
+	const sizeOf = (windows: readonly TaskWindow[]) => Buffer.byteLength(JSON.stringify(windows));
+	const wide = { ...AUDIENCE, runningLines: 100 };
+	for (const tasks of [
+		endless(),
+		endless().slice(0, 1),
+		endless().map((task) => ({ ...task, name: "é".repeat(9_000) })),
+	]) {
+		const [partial, final] = [sizeOf(partialWindows(tasks, wide)), sizeOf(finalWindows(tasks, AUDIENCE))];
+		assert.ok(partial <= 32_000 && partial > 15_000, `partial: ${partial}`);
+		assert.ok(final <= 40_000 && final > 20_000, `final: ${final}`);
+	}
+	const broken = endless().map((task) => ({ ...task, state: failed(task.state, "\u0001é".repeat(5_000)) }));
+	assert.ok(sizeOf(partialWindows(broken, wide)) <= 32_000);
+	assert.ok(sizeOf(finalWindows(broken, AUDIENCE)) <= 40_000);
+	const [quiet, loud] = finalWindows(
+		[taskWith(completed(withMessages(assistant(said("short"))))), ...endless().slice(0, 1)],
+		AUDIENCE,
+	);
+	assert.equal(quiet?.allMessages.length, 1);
+	assert.ok(sizeOf(loud ? [loud] : []) > 30_000, "what one task does not need, the others get");
 });
 
 test("what has not changed is not made again", () => {

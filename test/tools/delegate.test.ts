@@ -2,9 +2,18 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import type { KeptRun } from "../../src/domain/kept-run.ts";
+import { textOf } from "../../src/domain/messages.ts";
 import { homeRunsOf } from "../../src/run-directory/places.ts";
 import { createDelegateYard, type DelegateYard, linesOf, runIdsIn, task } from "../rig/delegate-yard.ts";
 import { promptOf } from "../rig/fake-steps.ts";
+
+/** The texts of all messages of the last run that has ended. */
+const saidIn = (kept: readonly KeptRun[]): string[] => {
+	const progress = kept.at(-1)?.progress;
+	assert.ok(progress?.kind === "ended");
+	return progress.messages.flatMap((message) => (message.role === "assistant" ? [textOf(message)] : []));
+};
 
 describe("delegate_to_subagents", { concurrency: 3 }, () => {
 	let yard: DelegateYard;
@@ -37,10 +46,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 			toolCalls: 0,
 		});
 		assert.ok(startedAt > 0 && startedAt <= completedAt);
-		assert.deepEqual(
-			allMessages.map(({ role }) => role),
-			["user", "assistant"],
-		);
+		assert.deepEqual(allMessages, [{ text: "found it", kind: "text" }]);
 		assert.deepEqual(own, usage);
 		assert.equal(usage?.input, 12);
 		assert.equal(call.failed, false);
@@ -134,11 +140,9 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 	});
 
 	test("A70, X5, X10, X12: how a child is started: no prompt among its arguments, the parent's model, no session", async () => {
-		const { delegate, context } = session({ model: { provider: "mock", id: "mock-2" } });
-		const call = await delegate({ tasks: [task("a", { argv: true }, { packet: true })] });
-		const said = call.result.details.windows[0]?.allMessages
-			.filter(({ role }) => role === "assistant")
-			.map(({ content }) => (content as { text: string }[])[0]?.text ?? "");
+		const { delegate, context, kept } = session({ model: { provider: "mock", id: "mock-2" } });
+		await delegate({ tasks: [task("a", { argv: true }, { packet: true })] });
+		const said = saidIn(kept);
 		const args = JSON.parse(said?.[0] ?? "") as string[];
 		const extension = args[args.indexOf("-e") + 1] ?? "";
 		assert.match(extension, /extension\.ts$/);
@@ -154,22 +158,21 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 	});
 
 	test("X10: with inheritModel off the child uses pi's own default", async () => {
-		const { delegate } = session({ model: { provider: "mock", id: "mock-2" } }, { inheritModel: false });
-		const call = await delegate({ tasks: [task("a", { argv: true })] });
-		assert.ok(!JSON.stringify(call.result.details.windows[0]?.allMessages).includes("--model"));
+		const { delegate, kept } = session({ model: { provider: "mock", id: "mock-2" } }, { inheritModel: false });
+		await delegate({ tasks: [task("a", { argv: true })] });
+		const [args = ""] = saidIn(kept);
+		assert.match(args, /"--mode"/);
+		assert.doesNotMatch(args, /--model/);
 	});
 
 	test("A49: files stand before the prompt, as the packet has it; A6: in the task's own directory", async () => {
-		const { delegate, context } = session();
+		const { delegate, context, kept } = session();
 		mkdirSync(join(context.cwd, "sub"));
 		writeFileSync(join(context.cwd, "sub", "a.txt"), "one\ntwo\n");
 		const prompt = promptOf({ packet: true }, { cwd: true });
 		const files = ["a.txt", { path: "a.txt", head: 1 }, { path: "a.txt", start: 2 }, "gone.txt"];
-		const call = await delegate({ tasks: [{ name: "a", prompt, cwd: join(context.cwd, "sub"), files }] });
-		const messages = call.result.details.windows[0]?.allMessages ?? [];
-		const [first, second] = messages
-			.filter(({ role }) => role === "assistant")
-			.map(({ content }) => (content as { text: string }[])[0]?.text ?? "");
+		await delegate({ tasks: [{ name: "a", prompt, cwd: join(context.cwd, "sub"), files }] });
+		const [first, second] = saidIn(kept);
 		assert.equal(
 			JSON.parse(first ?? "").prompt,
 			[
