@@ -34,7 +34,7 @@ import { createLiveRow, type LiveRow } from "./live-row.ts";
 import { createNestedFooter } from "./nested-footer.ts";
 import { createQueue } from "./queue.ts";
 import { createThrottle } from "./throttle.ts";
-import { createUpdateBudget } from "./update-budget.ts";
+import { createUpdates } from "./updates.ts";
 
 /** A task on its way through a call of any tool that waits for its children. */
 export interface Row {
@@ -120,7 +120,8 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 	const { host, parent, context, signal } = call;
 	const stop = AbortSignal.any([host.sessionSignal(), ...(signal ? [signal] : [])]);
 	const footer = createNestedFooter(rows, call);
-	const send = createUpdates(rows, call);
+	const requests = rows.map(({ request }) => request);
+	const send = createUpdates(context.mode, requests, () => updateOf(rows, parent), call.onUpdate);
 	const updates = createThrottle(
 		() => {
 			footer.show();
@@ -282,21 +283,6 @@ export function detailsOf(rows: readonly Row[], parent: Parent, globalStatus: "r
 		maxConcurrency,
 		globalStatus,
 		sessionIds: rows.map(({ request }) => request.sessionId),
-	};
-}
-
-/** Sends an update, or says in how many milliseconds it may. A terminal draws them and sends nothing to anybody. */
-function createUpdates(rows: readonly Row[], { parent, context, onUpdate }: Call): () => number {
-	const budget = context.mode === "tui" ? undefined : createUpdateBudget();
-	const asked = rows.map(({ request: { label, task, files, definition, model, cwd } }) => {
-		return { label, task, files, definition, model, cwd };
-	});
-	const argumentBytes = budget ? Buffer.byteLength(JSON.stringify(asked)) : 0;
-	return () => {
-		const update = updateOf(rows, parent);
-		const wait = budget?.ask(argumentBytes + Buffer.byteLength(JSON.stringify(update))) ?? 0;
-		if (wait === 0) onUpdate?.(update);
-		return wait;
 	};
 }
 

@@ -24,4 +24,6 @@ export interface PlannedRun {
 	readonly spec: RunSpec;
 	readonly files: readonly RunFile[];
 	readonly packet: Packet;
+	/** What of the files that were to be attached is missing; undefined where nothing is. */
+	readonly shortfall: string | undefined;
 }

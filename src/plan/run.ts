@@ -71,7 +71,7 @@ export async function planRun(
 	);
 	if (!fallback.ok) return fallback;
 	const timeoutSeconds = request.timeoutSeconds ?? plan.value.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0;
-	const blocks = await readFiles(request.files, cwd.value);
+	const attachments = await readFiles(request.files, cwd.value);
 	const trust = elsewhere ? undefined : parent.trust;
 	return ok({
 		spec: {
@@ -94,7 +94,8 @@ export async function planRun(
 			isolation: settings.isolation,
 		},
 		files: [...plan.value.files, ...sessionFiles(request)],
-		packet: { prompt: [...blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
+		shortfall: attachments.shortfall,
+		packet: { prompt: [...attachments.blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
 	});
 }
 

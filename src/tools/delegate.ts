@@ -6,6 +6,7 @@ import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
 import { remarksOn } from "../present/remarks.ts";
+import { sanitizeLine } from "../present/sanitize.ts";
 import { delegateStatusOf, movedLine, summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
@@ -49,7 +50,8 @@ function linesOf({ request, plan, state, moved }: Row): string[] {
 	const { result } = state.phase;
 	const { label, sessionId } = request;
 	const line = summaryLine(label, sessionId, result.outcome, plan.ok ? plan.value.spec : undefined);
-	return [line, ...remarksOn(result).map((remark) => `  ${remark}`)];
+	const shortfall = plan.ok && plan.value.shortfall !== undefined ? ` [${sanitizeLine(plan.value.shortfall)}]` : "";
+	return [`${line}${shortfall}`, ...remarksOn(result).map((remark) => `  ${remark}`)];
 }
 
 /**

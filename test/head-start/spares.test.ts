@@ -26,7 +26,7 @@ describe("children that are started ahead of their task", () => {
 			tools: { kind: "has", names: [] },
 			contract: spec.contract,
 		} as const;
-		return { spec, files: [], packet };
+		return { spec, files: [], shortfall: undefined, packet };
 	};
 	const parentWith = (settings: Partial<Parent["settings"]>) =>
 		({

@@ -46,7 +46,10 @@ function park(changes: Partial<RunSpec> = {}): Parking {
 	});
 	const runPlaces = { cwd: yard.project, agentDirectory: yard.temporary, runsIn: "project" };
 	const parent = { cwd: yard.project, dialect: "openai-completions", runPlaces } as Parent;
-	const parked = parkRun({ spec, files: [{ name: "extra.md", text: "x" }], packet: packetOf("") }, parent);
+	const parked = parkRun(
+		{ spec, files: [{ name: "extra.md", text: "x" }], shortfall: undefined, packet: packetOf("") },
+		parent,
+	);
 	assert.ok(parked);
 	const directory = join(yard.project, ".pi/subagents/runs", spec.runId);
 	const processes = () => processesWithEnv(MARKER, spec.runId);
@@ -58,9 +61,9 @@ function park(changes: Partial<RunSpec> = {}): Parking {
 			return processes()[0]?.pid ?? 0;
 		},
 		supervisor: () => processesWithCommand(`pi-subagents ${spec.runId}`)[0] ?? 0,
-		plan: (steps) => ({ spec, files: [], packet: packetOf(promptOf(...steps)) }),
+		plan: (steps) => ({ spec, files: [], shortfall: undefined, packet: packetOf(promptOf(...steps)) }),
 		begin(steps) {
-			const run = parked.begin({ spec, files: [], packet: packetOf(promptOf(...steps)) });
+			const run = parked.begin({ spec, files: [], shortfall: undefined, packet: packetOf(promptOf(...steps)) });
 			assert.ok(run.ok, "it can begin");
 			return startRun(run.value, undefined, parked.launch);
 		},
@@ -160,6 +163,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		const begun = parked.begin({
 			spec: specFor(yard.project),
 			files: [],
+			shortfall: undefined,
 			packet: { prompt: "", apiKey: undefined, tools: { kind: "has", names: [] }, contract: { kind: "last-text" } },
 		});
 		assert.equal(begun.ok, false);
@@ -178,7 +182,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 			tools: { kind: "has", names: [] },
 			contract: spec.contract,
 		};
-		const begun = parked.begin({ spec: other, files: [], packet });
+		const begun = parked.begin({ spec: other, files: [], shortfall: undefined, packet });
 		assert.ok(begun.ok);
 		const run = startRun(begun.value, undefined, parked.launch);
 		const { outcome } = endOf(await run.done);

@@ -186,6 +186,15 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.equal(second, join(context.cwd, "sub"));
 	});
 
+	test("Files that could not be attached are counted in the task's status line [A57, X38]", async () => {
+		const { delegate, context } = session();
+		writeFileSync(join(context.cwd, "a.txt"), "one\n");
+		const call = await delegate({ tasks: [{ ...task("a", { say: "x" }), files: ["a.txt", "src/*.ts", "gone.txt"] }] });
+		assert.deepEqual(linesOf(call), [
+			'✓ a: completed (session) [1 of 3 files attached: "src/*.ts" matches no file; "gone.txt" was not found]',
+		]);
+	});
+
 	test("X7, X9: every run leaves its trail and two entries, every refused task one", async () => {
 		const { delegate, context, kept } = session();
 		const call = await delegate({ tasks: [task("a", { say: "x" }), { ...task("b", { say: "x" }), cwd: "x" }] });
@@ -211,7 +220,10 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 			],
 		});
 		assert.match(linesOf(call)[0] ?? "", /^✗ nul: error — cwd cannot be used: /);
-		assert.deepEqual(linesOf(call).slice(1), ["✓ file: completed (session)", "✓ good: completed (session)"]);
+		assert.deepEqual(linesOf(call).slice(1), [
+			'✓ file: completed (session) [0 of 1 files attached: "ab" could not be read]',
+			"✓ good: completed (session)",
+		]);
 	});
 
 	test("if the agent directory cannot be written, runs are kept in the project, with one warning [X7]", async () => {
