@@ -25,6 +25,9 @@ export interface Settings {
 	readonly maxTokens: number | undefined;
 	readonly maxCost: number | undefined;
 	readonly maxTurns: number | undefined;
+	/** Limits of all runs of a session together; undefined = none. */
+	readonly maxSessionTokens: number | undefined;
+	readonly maxSessionCost: number | undefined;
 	/** Models to go on with when a provider fails, where nobody named a model. */
 	readonly fallbackModels: readonly string[];
 	/** Requests of sub-agents that may be in flight at once, by provider or provider/model. */
@@ -143,6 +146,8 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	maxTokens: limit("maxTokens", "whole"),
 	maxCost: limit("maxCost", "any"),
 	maxTurns: limit("maxTurns", "whole"),
+	maxSessionTokens: limit("maxSessionTokens", "whole"),
+	maxSessionCost: limit("maxSessionCost", "any"),
 	fallbackModels: {
 		key: "fallbackModels",
 		fallback: [],

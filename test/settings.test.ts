@@ -29,6 +29,8 @@ const DEFAULTS = {
 	maxTokens: undefined,
 	maxCost: undefined,
 	maxTurns: undefined,
+	maxSessionTokens: undefined,
+	maxSessionCost: undefined,
 	fallbackModels: [],
 	maxInFlight: {},
 	refusal: undefined,

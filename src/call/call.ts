@@ -24,10 +24,12 @@ import { paneTitle } from "../present/pane-text.ts";
 import { remarkBlocks, remarksOn } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
+import { readRuns } from "../records/session-entries.ts";
 import { execute, type PreparedRun, stopCauseOf } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
 import { createRunDirectory } from "../run-directory/create.ts";
+import { noteEarlierRuns, spentRefusal } from "../session/spending.ts";
 import { modelsOf, moveToBackground } from "./background-run.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { createLiveRow, type LiveRow } from "./live-row.ts";
@@ -86,9 +88,10 @@ export async function planRows(requests: readonly RunRequest[], { id, host, cont
 		if (contradiction !== undefined) throw new Error(contradiction);
 	}
 	const extension = scriptPath("extension");
+	const spent = spentBefore(parent, context);
 	const rows = await Promise.all(
 		requests.map(async (request) => {
-			const plan = await planRun(request, parent, surroundings, extension);
+			const plan = spent === undefined ? await planRun(request, parent, surroundings, extension) : err(spent);
 			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
 			return { request, plan, parked: undefined, directory: undefined, moved: false, state };
 		}),
@@ -99,6 +102,14 @@ export async function planRows(requests: readonly RunRequest[], { id, host, cont
 	for (const row of rows) takeHeadStart(row, host, parent);
 	host.headStart.callBegun(id);
 	return rows;
+}
+
+/** Why no run may start: the runs of this session, also those before a restart, have used up its budget. */
+function spentBefore({ sessionBudget }: Parent, { sessionManager }: ExtensionContext): string | undefined {
+	if (!sessionBudget) return undefined;
+	const since = Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0;
+	noteEarlierRuns(sessionBudget, readRuns(sessionManager.getEntries()).runs, since);
+	return spentRefusal(sessionBudget);
 }
 
 /** The run takes over a child that was started while the call was written, and with it the ids which that has. */
@@ -177,6 +188,8 @@ async function runRow(
 	if (!row.plan.ok) return end(row.state, undefined);
 	const shownIn = await paneOf(row.request, host, parent);
 	if (!shownIn.ok) return refuse({ kind: "rejected", message: shownIn.error });
+	const spent = spentRefusal(parent.sessionBudget);
+	if (spent !== undefined) return refuse({ kind: "rejected", message: spent });
 	const prepared = stop.aborted ? err("") : await prepareRow(row, host, parent, stop);
 	if (stop.aborted) return refuse({ kind: "stopped", cause: stopCauseOf(stop) });
 	if (!prepared.ok) return refuse({ kind: "rejected", message: prepared.error });

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import {
 	type ExtensionAPI,
 	type ExtensionContext,
@@ -24,6 +25,7 @@ import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
 import type { RunSession } from "../session/rebuild.ts";
+import { sessionBudgetOf } from "../session/spending.ts";
 import { loadSettings, personalSources, readSetting, type Settings } from "../settings.ts";
 import type { Turns } from "./turns.ts";
 
@@ -75,6 +77,7 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 		trust: trustOf(cwd, trust),
 		socketOf: socketPathOf,
 		settings,
+		sessionBudget: sessionBudgetOf(settings, context.sessionManager.getSessionId(), dirname(socketPathOf(""))),
 		runPlaces: { cwd, agentDirectory: agentDirectory(), runsIn: settings.runsIn },
 	};
 }

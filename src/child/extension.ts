@@ -18,6 +18,7 @@ import {
 import { exitQuickly } from "./quick-exit.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 import { createSlotRequests, type SlotRequests } from "./slot-request.ts";
+import { createSpendingRequests } from "./spending-request.ts";
 import { createTalk } from "./talk.ts";
 import { enforceTools } from "./tool-limits.ts";
 import { warmUp } from "./warm-up.ts";
@@ -33,8 +34,13 @@ export default function child(pi: ExtensionAPI): void {
 	const lifeline = new Socket({ fd: LIFELINE_FD, readable: true, writable: true });
 	const talk = createTalk(pi);
 	let slots: SlotRequests | undefined;
+	const spending = createSpendingRequests((spent) => tell({ spent }));
 	const packet = receivePacket(lifeline, (message) =>
-		"steer" in message ? talk.receive(message.steer) : slots?.granted(message.granted),
+		"steer" in message
+			? talk.receive(message.steer)
+			: "granted" in message
+				? slots?.granted(message.granted)
+				: spending.answered(message.spending),
 	);
 	process.once("exit", onExit);
 	process.once("beforeExit", leave);
@@ -54,9 +60,13 @@ export default function child(pi: ExtensionAPI): void {
 
 	pi.on("session_start", async (_event, context) => {
 		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
-		const { apiKey, contract, allowance, fallback, maxInFlight } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		const { apiKey, contract, allowance, fallback, maxInFlight, sharesBudget } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
-		const wrapUp = createWrapUp({ allowance, contract }, (wrapUp) => tell({ wrapUp }));
+		const wrapUp = createWrapUp(
+			{ allowance, contract },
+			(wrapUp) => tell({ wrapUp }),
+			sharesBudget ? spending.spend : async () => undefined,
+		);
 		if (contract.kind === "finalize") requireFinalization(pi, contract, wrapUp, talk);
 		wrapUp.listen(pi);
 		slots = createSlotRequests(maxInFlight, (slots) => tell({ slots }));
@@ -121,7 +131,8 @@ const isBeginning = (message: object): message is ChildPacket | WarmUp =>
 	"warmUp" in message || ("prompt" in message && typeof message.prompt === "string");
 
 /** A supervisor of a later version may say more. */
-const isTold = (message: object): message is ToChild => "steer" in message || "granted" in message;
+const isTold = (message: object): message is ToChild =>
+	"steer" in message || "granted" in message || "spending" in message;
 
 /** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {

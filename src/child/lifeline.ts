@@ -1,12 +1,13 @@
 import type { Readable } from "node:stream";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter } from "../domain/lines.ts";
-import type { FromChild, SlotRequest } from "./protocol.ts";
+import type { FromChild, SlotRequest, SpendingRequest } from "./protocol.ts";
 
 /** What a child tells its supervisor on fd 3, beside what pi prints. */
 export interface LifelineListener {
 	onKey(key: string): void;
 	onSlots(request: SlotRequest): void;
+	onSpent(request: SpendingRequest): void;
 	onEvent(event: RunEvent): void;
 	/** Its last word: how it would exit. */
 	onExit(code: number): void;
@@ -24,14 +25,12 @@ export function readLifeline(lifeline: Readable, listener: LifelineListener): vo
 	lifeline.on("data", (chunk: Buffer) => lines.write(chunk));
 }
 
-function dispatch(message: FromChild, { onKey, onSlots, onEvent, onExit }: LifelineListener): void {
-	if ("key" in message) {
-		if (typeof message.key === "string") onKey(message.key);
-	} else if ("slots" in message) {
-		if (Array.isArray(message.slots.keys)) onSlots(message.slots);
-	} else if ("exit" in message) {
-		if (Number.isInteger(message.exit)) onExit(message.exit);
-	} else if ("wrapUp" in message) {
-		if (typeof message.wrapUp.reason === "object") onEvent({ type: "wrap-up", ...message.wrapUp });
-	} else if (typeof message.failed.message === "string") onEvent({ type: "model-failed", ...message.failed });
+/** Throws where a message is not what it should be. */
+function dispatch(message: FromChild, listener: LifelineListener): void {
+	if ("key" in message) listener.onKey(String(message.key));
+	else if ("slots" in message) listener.onSlots({ id: message.slots.id, keys: [...message.slots.keys] });
+	else if ("spent" in message) listener.onSpent({ id: message.spent.id, used: { ...message.spent.used } });
+	else if ("exit" in message) listener.onExit(Number(message.exit));
+	else if ("wrapUp" in message) listener.onEvent({ type: "wrap-up", ...message.wrapUp });
+	else listener.onEvent({ type: "model-failed", ...message.failed });
 }

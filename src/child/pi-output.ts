@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { Amounts, UsedUp } from "../domain/budget.ts";
 import { DROPPED_MESSAGE, decode, isDelta, isMessageHead } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
@@ -13,6 +14,8 @@ export interface Listener {
 	onEvent(event: RunEvent): void;
 	/** What is held is given back. `grant` is called when a slot of each key has been taken. */
 	onSlots(request: SlotRequest, grant: () => void): void;
+	/** Notes what the run has used, and returns the limit of the session that has been reached. */
+	onSpent(used: Amounts): UsedUp | undefined;
 	/** After each chunk of output, when its events have been told. */
 	onChunk(): void;
 }
@@ -42,6 +45,7 @@ export function readOutput(
 			clean = createLineRedactor(secrets);
 		},
 		onSlots: (request) => listener.onSlots(request, () => answer({ granted: request.id })),
+		onSpent: ({ id, used }) => answer({ spending: { id, usedUp: listener.onSpent(used) ?? null } }),
 		onEvent(event) {
 			artifacts.own(event);
 			listener.onEvent(event);

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { Allowance } from "../domain/budget.ts";
+import type { Allowance, Amounts, UsedUp } from "../domain/budget.ts";
 import type { StopCause } from "../domain/event.ts";
 import type { FailedModel } from "../domain/provider-failure.ts";
 import type { ModelRef, Packet, RunSpec } from "../domain/spec.ts";
@@ -40,13 +40,26 @@ export interface ChildPacket extends Packet {
 	/** Models to go on with when the provider fails, in order. */
 	readonly fallback: readonly ModelRef[];
 	readonly maxInFlight: RunSpec["maxInFlight"];
+	/** Whether it tells what it uses, because the session has a budget. */
+	readonly sharesBudget: boolean;
 }
 
 /** What a child may be told on fd 3 at any time after its packet; it passes over what it does not know. */
 export type ToChild =
 	| { readonly steer: Steer }
 	/** The slots of the request with this id have been taken. */
-	| { readonly granted: number };
+	| { readonly granted: number }
+	| { readonly spending: SpendingAnswer };
+
+/** What the run has used so far; the answer says whether the session's budget is used up. */
+export interface SpendingRequest {
+	readonly id: number;
+	readonly used: Amounts;
+}
+export interface SpendingAnswer {
+	readonly id: number;
+	readonly usedUp: UsedUp | null;
+}
 
 /** What a child needs before it asks its model: a slot of each of these keys, instead of those that it has. */
 export interface SlotRequest {
@@ -61,6 +74,7 @@ export type FromChild =
 	| { readonly wrapUp: WrapUp }
 	| { readonly failed: FailedModel }
 	| { readonly slots: SlotRequest }
+	| { readonly spent: SpendingRequest }
 	/** Its last word: its shutdown is complete and it would exit with this code. Then it kills itself, which is faster. */
 	| { readonly exit: number };
 

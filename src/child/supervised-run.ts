@@ -22,6 +22,7 @@ import { type PiProcess, spawnPi, type WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS, PROTOCOL, type ToChild } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { lockSession } from "./session-lock.ts";
+import { createSessionSpending } from "./session-spending.ts";
 import { createSlots } from "./slots.ts";
 import { createSteering } from "./steering.ts";
 import { stopPi, sweep } from "./stop-ladder.ts";
@@ -38,7 +39,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 	let grown = () => {};
 	const stopped = new AbortController();
 	const meter = createMeter({ limit: spec.budget, before: NO_AMOUNTS });
-	const corrections = createCorrections(spec.contract, () => meter.usedUp() !== undefined);
+	const corrections = createCorrections(spec.contract, () => (meter.usedUp() ?? state.wrapUp) !== undefined);
 
 	const apply = (event: RunEvent) => {
 		state = reduce(state, event);
@@ -55,7 +56,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		flush();
 	};
 	const steering = createSteering({ artifacts, record, state: () => state, tell: (message) => child.tell(message) });
-	const child = createChild(spec, artifacts, { onEvent: apply, onChunk: flush }, steering.unheard);
+	const child = createChild(spec, artifacts, { onEvent: apply, onChunk: flush, record }, steering.unheard);
 	const stop = (cause: StopCause) => {
 		if (over) return;
 		stopped.abort();
@@ -95,6 +96,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 
 	return {
 		stop,
+		parentLeft: child.parentLeft,
 		steering,
 		onGrowth(listener: () => void) {
 			grown = listener;
@@ -130,11 +132,12 @@ async function withSession<T>(
 const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
 	outcome.kind === "completed" ? { kind: "code", code: 0 } : exit;
 
-const packetFor = (packet: Packet, { fallback, maxInFlight }: RunSpec, meter: Meter): ChildPacket => ({
+const packetFor = (packet: Packet, { fallback, maxInFlight, sessionBudget }: RunSpec, meter: Meter): ChildPacket => ({
 	...packet,
 	allowance: meter.allowance(),
 	fallback,
 	maxInFlight,
+	sharesBudget: sessionBudget !== undefined,
 });
 
 const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;
@@ -146,34 +149,31 @@ async function endUnstarted(waiting: WaitingPi | undefined): Promise<Exit> {
 
 /** The pi that a run has at the moment: one that left without its answer may be followed by another. */
 function createChild(
-	{ runId, leftovers, maxInFlight, socket }: RunSpec,
+	spec: RunSpec,
 	artifacts: Artifacts,
-	listener: Omit<Listener, "onSlots">,
+	listener: Pick<Listener, "onEvent" | "onChunk"> & { readonly record: (event: RunEvent) => void },
 	unheard: () => readonly ToChild[],
 ) {
+	const { runId, leftovers, maxInFlight, socket } = spec;
+	const spending = createSessionSpending(spec);
 	const look = createLookout(runId);
 	let pi: PiProcess | undefined;
 	let ending: Promise<void> | undefined;
 	let gone = false;
 	let leaving: NodeJS.Timeout | undefined;
-	const tell = (event: RunEvent) => {
-		artifacts.own(event);
-		listener.onEvent(event);
-		listener.onChunk();
-	};
-	const slots = createSlots(maxInFlight, join(dirname(socket), "slots"), tell);
+	const slots = createSlots(maxInFlight, join(dirname(socket), "slots"), listener.record);
 	const end = (graceMs: number) => {
 		slots.release();
 		if (pi && !gone) ending ??= stopPi(pi, graceMs);
 	};
 	const begin = async (waiting: WaitingPi, packet: ChildPacket, startedAt: number): Promise<Exit> => {
-		pi = waiting.begin(packet, artifacts, { ...listener, onSlots: slots.request });
+		pi = waiting.begin(packet, artifacts, { ...listener, onSlots: slots.request, onSpent: spending.spend });
 		ending = undefined;
 		gone = false;
 		if (pi.pid !== undefined) {
 			const pids = { supervisorPid: process.pid, pid: pi.pid };
 			const started: RunEvent = { type: "started", at: startedAt, ...pids, protocol: PROTOCOL };
-			tell(started);
+			listener.record(started);
 		}
 		for (const message of unheard()) pi.tell(message);
 		const exit = await pi.exit;
@@ -219,10 +219,12 @@ function createChild(
 			leaving = setTimeout(() => settled === pi && end(SETTLED_STOP_MS), SETTLED_GRACE_MS).unref();
 		},
 		/** Ends, or only lists, the processes that it left running. */
-		async clear({ stopCause, settled }: RunState): Promise<RunResult["leftovers"]> {
+		async clear({ stopCause, settled, usage }: RunState): Promise<RunResult["leftovers"]> {
+			spending.end({ tokens: usage.totalTokens, cost: usage.cost.total, turns: 0 });
 			const keep = leftovers === "keep" && (stopCause === undefined || settled);
 			return await (keep ? look().catch(() => []) : sweep(look));
 		},
+		parentLeft: spending.parentLeft,
 		wasEnded: () => ending !== undefined,
 		drained: async () => await pi?.drained,
 		stderrTail: () => pi?.stderrTail() ?? "",

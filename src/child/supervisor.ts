@@ -74,8 +74,10 @@ async function supervise(directory: string): Promise<void> {
 		if (message.dialect !== undefined) held.warmUp(message.dialect);
 		control.send({ type: "grown" });
 	};
+	let parentLeft = () => {};
 	const onOwnerGone = () => {
 		if (spec.lifetime === "foreground" && !talk.isReleased()) stop({ kind: "aborted", by: "parent-death" });
+		else parentLeft();
 	};
 	const control = await listen(spec.socket, onMessage, onOwnerGone).catch((error: unknown) => {
 		process.stderr.write(`${messageOf(error)}\n`); // whoever started us waits for a line on stdout or our last words
@@ -98,6 +100,7 @@ async function supervise(directory: string): Promise<void> {
 	run.onGrowth(createNudge(control));
 	talk.attach(run.steering);
 	stop = run.stop;
+	parentLeft = run.parentLeft;
 	if (stopCause) run.stop(stopCause);
 	const result = await run.carryOut(begun.kind === "start" ? begun.packet : undefined);
 	const failure = artifacts.result(result);

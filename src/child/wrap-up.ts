@@ -1,6 +1,6 @@
 import type { AssistantMessage, ToolResultMessage } from "@earendil-works/pi-ai";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { createMeter, describeUse } from "../domain/budget.ts";
+import { type Amounts, createMeter, describeUse, type UsedUp } from "../domain/budget.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import type { Contract } from "../domain/spec.ts";
 import type { WrapUp, WrapUpReason } from "../domain/wrap-up.ts";
@@ -17,13 +17,14 @@ export interface WrapUpControl {
 }
 
 /**
- * Counts what the child uses. Once its budget is used up, every tool call is refused with the request to answer. The next
+ * Counts what the child uses, and has `spend` tell whether the session's budget is used up. Once either is, every tool call is refused with the request to answer. The next
  * message is the answer: one that calls tools again ends the run without another request. The tools stay declared, because
  * some providers refuse a conversation that has tool calls and no tools, and because the prompt cache would be lost.
  */
 export function createWrapUp(
 	{ allowance, contract }: Pick<ChildPacket, "allowance" | "contract">,
 	tell: (wrapUp: WrapUp) => void,
+	spend: (used: Amounts) => Promise<UsedUp | undefined>,
 ): WrapUpControl {
 	const meter = createMeter(allowance);
 	let reason = reasonOf(meter.usedUp());
@@ -60,10 +61,12 @@ export function createWrapUp(
 		isDue: () => reason !== undefined,
 		hasStopped: () => stage === "stopped",
 		listen(pi) {
-			pi.on("message_end", ({ message }) => {
+			pi.on("message_end", async ({ message }) => {
 				if (message.role !== "assistant" && message.role !== "toolResult") return undefined;
 				meter.observe({ type: "message", message });
 				reason ??= reasonOf(meter.usedUp());
+				// The tools of this message run only when the whole session's sum is known.
+				if (message.role === "assistant") reason ??= reasonOf(await spend(meter.allowance().before));
 				return message.role === "assistant" ? observe(message) : explain(message);
 			});
 			pi.on("session_compact", ({ compactionEntry }) => {
@@ -86,8 +89,7 @@ export function createWrapUp(
 	};
 }
 
-const reasonOf = (usedUp: ReturnType<ReturnType<typeof createMeter>["usedUp"]>): WrapUpReason | undefined =>
-	usedUp && { kind: "budget", ...usedUp };
+const reasonOf = (usedUp: UsedUp | undefined): WrapUpReason | undefined => usedUp && { kind: "budget", ...usedUp };
 
 const refusalFor = (reason: WrapUpReason, { kind }: Contract): string =>
 	`Not done: ${reason.of === "session" ? "the session's" : "your"} budget is used up (${describeUse(reason)}). Answer now with what you have${kind === "finalize" ? `, by calling ${FINALIZE_TOOL}` : ""}: what is done, what is not.`;

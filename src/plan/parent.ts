@@ -16,6 +16,8 @@ export interface Parent {
 	/** Where the control socket of a run will be. */
 	socketOf(runId: string): string;
 	readonly settings: Settings;
+	/** What all runs of the session share. */
+	readonly sessionBudget: RunSpec["sessionBudget"];
 	readonly runPlaces: RunPlaces;
 }
 

@@ -87,6 +87,7 @@ export async function planRun(
 				repeatedCalls: settings.repeatedCalls,
 			},
 			budget: smallest(found?.value.budget ?? NO_AMOUNTS, budgetOf(settings)),
+			sessionBudget: parent.sessionBudget,
 			contract,
 			sharedSession: request.sharedSession,
 			lifetime: request.lifetime,

@@ -88,6 +88,7 @@ export function specFor(cwd: string): RunSpec {
 		fallback: [],
 		maxInFlight: {},
 		budget: NO_AMOUNTS,
+		sessionBudget: undefined,
 		contract: { kind: "last-text" },
 		sharedSession: undefined,
 		lifetime: "foreground",

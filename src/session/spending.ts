@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { describeUse, reachedLimit } from "../domain/budget.ts";
+import type { KeptRun } from "../domain/kept-run.ts";
+import type { RunSpec } from "../domain/spec.ts";
+import { readSpent, totalOf, writeSpent } from "../files/spending-ledger.ts";
+
+export interface SessionLimits {
+	readonly maxSessionTokens: number | undefined;
+	readonly maxSessionCost: number | undefined;
+}
+
+/** The budget that all runs of a session share, and where they note what they use; undefined where there is no limit. */
+export function sessionBudgetOf(
+	{ maxSessionTokens, maxSessionCost }: SessionLimits,
+	sessionId: string,
+	directory: string,
+): RunSpec["sessionBudget"] {
+	if (maxSessionTokens === undefined && maxSessionCost === undefined) return undefined;
+	const name = createHash("sha256").update(sessionId).digest("hex").slice(0, 16);
+	return {
+		limit: { tokens: maxSessionTokens ?? 0, cost: maxSessionCost ?? 0, turns: 0 },
+		ledger: join(directory, "spending", name),
+	};
+}
+
+/** Why no run may start any more; undefined where one may. */
+export function spentRefusal(budget: RunSpec["sessionBudget"]): string | undefined {
+	const usedUp = budget && reachedLimit(totalOf(readSpent(budget.ledger)), budget.limit, "session");
+	return usedUp && `Not started: the session's budget for sub-agents is used up (${describeUse(usedUp)})`;
+}
+
+/**
+ * Notes what earlier runs of the session have used, as its entries tell it, for a start after a reboot or a limit that was
+ * set later. Runs that are older than the session are those of the session that it was forked from.
+ */
+export function noteEarlierRuns(
+	budget: RunSpec["sessionBudget"],
+	runs: readonly KeptRun[],
+	sessionSince: number,
+): void {
+	if (!budget) return;
+	const noted = readSpent(budget.ledger);
+	for (const { runId, startedAt, progress } of runs) {
+		if (progress.kind !== "ended" || startedAt < sessionSince || noted.get(runId)?.live === "no") continue;
+		const { totalTokens: tokens, cost } = progress.usage;
+		if (tokens > 0) writeSpent(budget.ledger, runId, { tokens, cost: cost.total, live: "no", reserved: undefined });
+	}
+}
