@@ -10,6 +10,7 @@ import {
 	settingsOf,
 	surroundingsOf,
 	trustContextOf,
+	usableModels,
 } from "./call/host.ts";
 import { createTurns } from "./call/turns.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
@@ -81,6 +82,7 @@ export default function register(pi: ExtensionAPI): void {
 			return {
 				catalog: () => catalogOf(host, current),
 				list: () => listDefinitions(surroundingsOf(host, current), sessionModelOf(host, current)),
+				models: () => usableModels(current),
 				imported: (definition) =>
 					importedFields(definition, surroundingsOf(host, current), sessionModelOf(host, current)),
 				invalidate: library.invalidate,

@@ -22,7 +22,7 @@ import { definitionReview, originWords } from "../present/definition-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { readExample } from "./examples.ts";
 import { type ProfileHost, tell } from "./profile-host.ts";
-import { askFields } from "./profile-wizard.ts";
+import { askChanges, askNew, LAST_STEP, step } from "./profile-wizard.ts";
 
 /** What a new profile is made from: questions, or a copy of an example. */
 export type Template =
@@ -50,9 +50,9 @@ export async function createProfile(
 	if (refusal !== undefined) return tell(context, refusal, "error");
 	const { kind, scope, base } = place;
 	const origin: Origin = { kind, scope, path, base, trust: "trusted", shadows: false };
-	const text = await textOf(name, template, example?.value, context);
+	const text = await textOf(name, template, example?.value, context, host);
 	if (!text.ok) return tell(context, `Nothing was saved: ${text.error}`, "error");
-	await review(text.value, origin, context, host, () =>
+	await review(text.value, origin, template.kind === "questions" ? "new, step by step" : "new", context, host, () =>
 		createFile(path, text.value, scope === "global" ? "private" : "shared"),
 	);
 }
@@ -62,12 +62,11 @@ async function textOf(
 	template: Template,
 	example: string | undefined,
 	{ ui }: ExtensionCommandContext,
+	{ models }: ProfileHost,
 ): Promise<Result<string>> {
 	if (example !== undefined)
 		return await renderChanged(example, { fields: new Map([["name", name]]), body: undefined });
-	return ok(
-		await renderDefinition(name, template.kind === "import" ? template.changes : await askFields(ui, undefined)),
-	);
+	return ok(await renderDefinition(name, template.kind === "import" ? template.changes : await askNew(ui, models())));
 }
 
 /** Writes a foreign definition as a profile of ours. What cannot be called is refused: nobody knows what it would be. */
@@ -126,7 +125,7 @@ async function choosePlace(
 	const labels = places.map(({ scope, directory }) =>
 		sanitizeLine(`${scope === "global" ? "Global" : "Project"} (${directory})`),
 	);
-	const chosen = await context.ui.select("Scope", labels);
+	const chosen = await context.ui.select(template.kind === "questions" ? step("Scope", 1) : "Scope", labels);
 	const place = places[labels.indexOf(chosen ?? "")];
 	if (!place) tell(context, "Nothing was saved.", "info");
 	return place;
@@ -141,10 +140,10 @@ export async function editProfile(
 	if (!context.hasUI) return tell(context, needsPerson(origin.path), "error");
 	const where = sanitizeLine(`${origin.scope === "global" ? "Global" : "Project"} (${origin.path})`);
 	if ((await context.ui.select("Scope", [where])) === undefined) return tell(context, "Nothing was saved.", "info");
-	const changes = await askFields(context.ui, definition);
+	const changes = await askChanges(context.ui, definition);
 	const text = await changedText(origin.path, changes);
 	if (!text.ok) return tell(context, `"${definition.name}" cannot be edited: ${text.error}`, "error");
-	await review(text.value, origin, context, host, () => replaceFile(origin.path, text.value));
+	await review(text.value, origin, "edited", context, host, () => replaceFile(origin.path, text.value));
 }
 
 async function changedText(path: string, changes: Changes): Promise<Result<string>> {
@@ -159,6 +158,7 @@ async function changedText(path: string, changes: Changes): Promise<Result<strin
 async function review(
 	text: string,
 	origin: Origin,
+	how: "new, step by step" | "new" | "edited",
 	context: ExtensionCommandContext,
 	host: ProfileHost,
 	save: () => Result<undefined>,
@@ -170,7 +170,8 @@ async function review(
 		return tell(context, `Nothing was saved: ${reasons}`, "error");
 	}
 	const definition = { ...parsed.definition, origin };
-	const question = `Save ${originWords(origin)} "${definition.name}"?`;
+	const asked = `Save ${originWords(origin)} "${definition.name}"?`;
+	const question = how === "new, step by step" ? step(asked, LAST_STEP) : asked;
 	if (context.hasUI && !(await context.ui.confirm(question, definitionReview(definition)))) {
 		return tell(context, "Nothing was saved.", "info");
 	}
@@ -179,9 +180,15 @@ async function review(
 	if (!saved.ok) return tell(context, `Nothing was saved: ${saved.error}`, "error");
 	const words = `Saved ${originWords(origin)} "${definition.name}": ${origin.path}`;
 	const why = whyNotCounting(definition.name, origin, host.catalog());
-	if (why === undefined) return tell(context, words, "info");
+	if (why === undefined) return tell(context, `${words}${how === "edited" ? "" : presetHint(definition)}`, "info");
 	tell(context, `${words}. It is ${why}`, "warning");
 }
+
+/** Whoever calls it as a preset has to name a model: better to know that now. */
+const presetHint = ({ model }: AgentDefinition): string =>
+	model.name === undefined && model.provider === undefined
+		? ". It has no model: a call as preset must name one, other calls use the session's"
+		: "";
 
 export async function deleteProfile(entry: Entry, context: ExtensionCommandContext, host: ProfileHost): Promise<void> {
 	const { name } = entry;

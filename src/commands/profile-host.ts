@@ -5,6 +5,7 @@ import type { AgentDefinition } from "../domain/definition.ts";
 import type { Listed } from "../domain/listed.ts";
 import type { Result } from "../domain/result.ts";
 import { sanitize } from "../present/sanitize.ts";
+import type { OfferedModel } from "./profile-wizard.ts";
 
 /** What the command needs of the session. */
 export interface ProfileHost {
@@ -13,6 +14,8 @@ export interface ProfileHost {
 	list(): readonly Listed[];
 	/** A foreign definition in the words of our profiles, or why it cannot be called in this session. */
 	imported(definition: AgentDefinition): Result<Changes>;
+	/** Those that a sub-agent can be given. */
+	models(): readonly OfferedModel[];
 	/** After a file was changed. */
 	invalidate(): void;
 	readonly agentDirectory: string;

@@ -20,21 +20,78 @@ interface Draft {
 	body: string | undefined;
 }
 
-/**
- * Asks for the fields of a definition, one by one. Creating: what is not answered is left out. Editing: what is not
- * answered stays, and "No" removes it. Nothing is saved here.
- */
-export async function askFields(ui: WizardUi, current: AgentDefinition | undefined): Promise<Changes> {
+/** Editing: what is not answered stays, and "No" removes it. Nothing is saved here. */
+export async function askChanges(ui: WizardUi, current: AgentDefinition): Promise<Changes> {
 	const draft: Draft = { ui: printable(ui), current, fields: new Map(), body: undefined };
-	await askLine(draft, "provider", "Provider", current?.model.provider, "anthropic");
-	await askLine(draft, "model", "Model", current?.model.name, "claude-sonnet-4-5, provider/id or id:high");
-	await askBody(draft);
-	await askAddition(draft);
-	await askThinking(draft);
-	await askTools(draft);
-	await askExtensions(draft);
-	await askSkills(draft);
+	await askLine(draft, "provider", "Provider", current.model.provider, "anthropic");
+	await askLine(draft, "model", "Model", current.model.name, "claude-sonnet-4-5, provider/id or id:high");
+	for (const ask of [askBody, askAddition, askThinking, askTools, askExtensions, askSkills]) await ask(draft);
 	return { fields: draft.fields, body: draft.body };
+}
+
+export interface OfferedModel {
+	readonly provider: string;
+	readonly id: string;
+}
+
+/** The questions of a new profile, with the one before them, about its place, and the one after them, about saving it. */
+const STEPS = 11;
+
+/** Where somebody is on the way to a new profile. */
+export const step = (title: string, number: number): string => `${title} (${number}/${STEPS})`;
+export const LAST_STEP = STEPS;
+
+/**
+ * Creating: Enter takes what is offered first, which restricts nothing, so that Enter alone makes a profile for any task.
+ * What is cancelled is left out. Nothing is saved here.
+ */
+export async function askNew(ui: WizardUi, models: readonly OfferedModel[]): Promise<Changes> {
+	const shown = printable(ui);
+	const fields: Draft["fields"] = new Map();
+	const draft = (number: number): Draft => ({ ...numbered(shown, number), fields });
+	await askDescription(draft(2));
+	await askModel(draft(3), draft(4), models);
+	const withBody = draft(5);
+	await askBody(withBody);
+	await askAddition(draft(6));
+	await askThinking(draft(7));
+	await askTools(draft(8));
+	await askExtensions(draft(9));
+	await askSkills(draft(10));
+	return { fields, body: withBody.body };
+}
+
+/** Each dialog of one step says which step it is. */
+const numbered = (ui: WizardUi, number: number): Omit<Draft, "fields"> => ({
+	ui: {
+		select: (title, options) => ui.select(step(title, number), options),
+		input: (title, placeholder) => ui.input(step(title, number), placeholder),
+		editor: (title, text) => ui.editor(step(title, number), text),
+	},
+	current: undefined,
+	body: undefined,
+});
+
+const DEFAULT_DESCRIPTION = "General-purpose sub-agent";
+
+async function askDescription({ ui, fields }: Draft): Promise<void> {
+	const title = `Description, for whoever chooses a sub-agent. Enter: "${DEFAULT_DESCRIPTION}"`;
+	const answer = await ui.input(title, "e.g. Finds where something is in the code");
+	if (answer !== undefined) fields.set("description", answer.trim() || DEFAULT_DESCRIPTION);
+}
+
+const SESSION_MODEL = "The session's model";
+
+/** A provider, then one of its models; the session's model needs no further question. */
+async function askModel(first: Draft, second: Draft, models: readonly OfferedModel[]): Promise<void> {
+	const providers = [...new Set(models.map(({ provider }) => provider))];
+	const provider = await first.ui.select("Provider", [SESSION_MODEL, ...providers]);
+	if (provider === undefined || provider === SESSION_MODEL) return;
+	const ids = models.filter((model) => model.provider === provider).map(({ id }) => id);
+	const model = await second.ui.select("Model", ids);
+	if (model === undefined) return;
+	first.fields.set("provider", provider);
+	second.fields.set("model", model);
 }
 
 /** A dialog shows what a definition says, and that may be anything. What is edited stays as it is. */
@@ -64,14 +121,14 @@ const hint = (current: string | undefined, how: "enter" | "choose") =>
 
 /**
  * `skip`: nothing is said, so nothing changes. A confirmation could not tell that from "No". What comes first is what Enter
- * says: where something is edited, that changes nothing either.
+ * says, and that changes nothing either.
  */
 async function askWhether(
-	{ ui, current: edited }: Draft,
+	{ ui }: Draft,
 	question: string,
 	current: string | undefined,
 ): Promise<"yes" | "no" | "skip"> {
-	const options = current !== undefined ? [KEEP, YES, NO] : edited ? [NO, YES] : [YES, NO];
+	const options = current !== undefined ? [KEEP, YES, NO] : [NO, YES];
 	const answer = await ui.select(`${question}${hint(current, "choose")}`, options);
 	return answer === YES ? "yes" : answer === NO ? "no" : "skip";
 }

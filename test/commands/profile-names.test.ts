@@ -26,8 +26,8 @@ afterEach(async () => {
 const globalPath = (name: string) => join(home.agentDir, "agent-profiles", `${name}.md`);
 const projectPath = (name: string) => join(home.project, ".pi", "agent-profiles", `${name}.md`);
 const write = (path: string, ...lines: readonly string[]) => home.write(path, `---\n${lines.join("\n")}\n---\n`);
-const inGlobal = (): [RegExp, Answer] => [/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`];
-const inProject = (): [RegExp, Answer] => [/^Scope$/, `Project (${join(home.project, ".pi", "agent-profiles")})`];
+const inGlobal = (): [RegExp, Answer] => [/^Scope/, `Global (${join(home.agentDir, "agent-profiles")})`];
+const inProject = (): [RegExp, Answer] => [/^Scope/, `Project (${join(home.project, ".pi", "agent-profiles")})`];
 
 describe("/profile and a file that cannot be used", () => {
 	test("A149: edit, show and create name the file to mend, and do not send in a circle", async () => {
@@ -94,7 +94,10 @@ describe("/profile create looks at the scope that was chosen", () => {
 			`${globalPath("taken")} exists, and is no profile "taken": mend or remove that file`,
 		);
 		const other = await session.command("/profile create taken --from scout", [inProject(), [/^Save project/, true]]);
-		assert.equal(other.notice, `Saved project profile "taken": ${projectPath("taken")}`);
+		assert.equal(
+			other.notice,
+			`Saved project profile "taken": ${projectPath("taken")}. It has no model: a call as preset must name one, other calls use the session's`,
+		);
 		assert.equal(readFileSync(globalPath("taken"), "utf8"), "---\ntitle: no profile\n---\n");
 		write(projectPath("bar"), "name: bar");
 		const hidden = await session.command("/profile create bar --from scout", [inGlobal(), [/^Save global/, true]]);

@@ -24,6 +24,7 @@ test("X3: a session whose directory is a link can have a profile of its project"
 		agentDirectory,
 		catalog: () => yard.load({ cwd }),
 		list: () => [],
+		models: () => [],
 		imported: () => assert.fail("nothing is imported"),
 		invalidate: () => yard.library.invalidate(),
 	};

@@ -27,6 +27,7 @@ afterEach(async () => {
 	home.dispose();
 });
 
+const NO_MODEL = ". It has no model: a call as preset must name one, other calls use the session's";
 const globalPath = (name: string) => join(home.agentDir, "agent-profiles", `${name}.md`);
 const projectPath = (name: string) => join(home.project, ".pi", "agent-profiles", `${name}.md`);
 const write = (path: string, lines: readonly string[], body = "") =>
@@ -88,28 +89,29 @@ describe("/profile over RPC", () => {
 		);
 	});
 
-	test("A148 A151 A154: ten steps make a profile, which is there at once", async () => {
+	test("A148 A151 A154: numbered steps make a profile, which is there at once", async () => {
 		session = startProfileSession(home, EXTENSION);
 		const prompt = 'Line one: "quoted"\n\n--- not the end ---\n# and, more';
 		const created = await session.command("/profile create maker", [
-			[/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`],
-			[/^Provider$/, "mock"],
-			[/^Model$/, "mock-2"],
-			[/^Set a system prompt\?$/, "Yes"],
-			[/^System prompt$/, prompt],
+			[/^Scope \(1\/11\)$/, `Global (${join(home.agentDir, "agent-profiles")})`],
+			[/^Description.*\(2\/11\)$/, "Makes things"],
+			[/^Provider \(3\/11\)$/, "mock"],
+			[/^Model \(4\/11\)$/, "mock-2"],
+			[/^Set a system prompt\? \(5\/11\)$/, "Yes"],
+			[/^System prompt \(5\/11\)$/, prompt],
 			[/^Append a text/, "Yes"],
 			[/^Appended to/, "a, b: c\n  d"],
-			[/^Set a thinking level\?$/, "Yes"],
-			[/^Thinking level$/, "max"],
-			[/^Restrict the tools\?$/, "Yes"],
-			[/^Tools$/, "Allowlist: only these tools"],
+			[/^Set a thinking level\? \(7\/11\)$/, "Yes"],
+			[/^Thinking level \(7\/11\)$/, "max"],
+			[/^Restrict the tools\? \(8\/11\)$/, "Yes"],
+			[/^Tools \(8\/11\)$/, "Allowlist: only these tools"],
 			[/^Allowed tools/, "read, grep"],
-			[/^Configure extensions\?$/, "Yes"],
-			[/^Extensions$/, "Disable all extensions"],
-			[/^Configure skills\?$/, "Yes"],
+			[/^Configure extensions\? \(9\/11\)$/, "Yes"],
+			[/^Extensions \(9\/11\)$/, "Disable all extensions"],
+			[/^Configure skills\? \(10\/11\)$/, "Yes"],
 			[/^Suggested skills/, "one, two"],
 			[/^Pre-loaded skills/, undefined],
-			[/^Save global profile "maker"\?$/, true],
+			[/^Save global profile "maker"\? \(11\/11\)$/, true],
 		]);
 		assert.equal(created.notice, `Saved global profile "maker": ${globalPath("maker")}`);
 		assert.equal(statSync(globalPath("maker")).mode & 0o777, 0o600);
@@ -123,8 +125,11 @@ describe("/profile over RPC", () => {
 		const shown = await session.command("/profile maker");
 		assert.ok(shown.notice.includes("a, b: c\n  d"));
 		assert.match(
-			(await session.command("/profile new maker", [[/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`]]))
-				.notice,
+			(
+				await session.command("/profile new maker", [
+					[/^Scope \(1\/11\)$/, `Global (${join(home.agentDir, "agent-profiles")})`],
+				])
+			).notice,
 			/"maker" exists: use \/profile edit maker/,
 		);
 		for (const name of ["../x", "a.b", "ä"]) {
@@ -136,20 +141,20 @@ describe("/profile over RPC", () => {
 		session = startProfileSession(home, EXTENSION);
 		const project = `Project (${join(home.project, ".pi", "agent-profiles")})`;
 		assert.equal(
-			(await session.command("/profile create small", [[/^Scope$/, undefined]])).notice,
+			(await session.command("/profile create small", [[/^Scope/, undefined]])).notice,
 			"Nothing was saved.",
 		);
 		const steps: [RegExp, string | undefined][] = [
-			[/^Scope$/, project],
-			[/^Provider$/, undefined],
-			[/^Model$/, ""],
-			[/^Set a system prompt\?$/, "No"],
+			[/^Scope \(1\/11\)$/, project],
+			[/^Description/, undefined],
+			[/^Provider \(3\/11\)$/, undefined],
+			[/^Set a system prompt\? \(5\/11\)$/, "No"],
 			[/^Append a text/, undefined],
-			[/^Set a thinking level\?$/, "Yes"],
-			[/^Thinking level$/, undefined],
-			[/^Restrict the tools\?$/, "No"],
-			[/^Configure extensions\?$/, undefined],
-			[/^Configure skills\?$/, "No"],
+			[/^Set a thinking level\? \(7\/11\)$/, "Yes"],
+			[/^Thinking level \(7\/11\)$/, undefined],
+			[/^Restrict the tools\? \(8\/11\)$/, "No"],
+			[/^Configure extensions\? \(9\/11\)$/, undefined],
+			[/^Configure skills\? \(10\/11\)$/, "No"],
 		];
 		assert.equal(
 			(await session.command("/profile create small", [...steps, [/^Save/, false]])).notice,
@@ -158,6 +163,33 @@ describe("/profile over RPC", () => {
 		assert.equal(existsSync(projectPath("small")), false);
 		await session.command("/profile create small", [...steps, [/^Save project profile/, true]]);
 		assert.equal(readFileSync(projectPath("small"), "utf8"), "---\nname: small\n---\n");
+	});
+
+	test("Enter alone makes a profile for any task, with no restriction, that every word can call", async () => {
+		session = startProfileSession(home, EXTENSION);
+		const steps: (readonly [RegExp, string | boolean])[] = [
+			[/^Scope \(1\/11\)$/, `Global (${join(home.agentDir, "agent-profiles")})`],
+			[/^Description.*Enter: "General-purpose sub-agent" \(2\/11\)$/, ""],
+			[/^Provider/, "The session's model"],
+			[/^Set a system prompt/, "No"],
+			[/^Append a text/, "No"],
+			[/^Set a thinking level/, "No"],
+			[/^Restrict the tools/, "No"],
+			[/^Configure extensions/, "No"],
+			[/^Configure skills/, "No"],
+			[/^Save global profile "any"\? \(11\/11\)$/, true],
+		];
+		const { dialogs, notice } = await session.command("/profile create any", steps);
+		const first = dialogs.flatMap(({ options }) => (options === undefined ? [] : [options[0]]));
+		const asked = steps.map(([, answer]) => answer).filter((answer) => typeof answer === "string" && answer !== "");
+		assert.deepEqual(first, asked, "Enter takes another option than these");
+		assert.equal(notice, `Saved global profile "any": ${globalPath("any")}${NO_MODEL}`);
+		assert.equal(
+			readFileSync(globalPath("any"), "utf8"),
+			"---\nname: any\ndescription: General-purpose sub-agent\n---\n",
+		);
+		const provider = dialogs.find(({ title }) => title.startsWith("Provider"));
+		assert.deepEqual(provider?.options, ["The session's model", "mock"]);
 	});
 
 	test("A149 X21: editing shows what there is, keeps what is not answered, and removes on No", async () => {
@@ -258,7 +290,7 @@ test("/profile create --from copies an example under the name that was asked for
 		[/^Scope$/, project],
 		[/^Save project profile "finder"\?$/, true],
 	]);
-	assert.equal(copied.notice, `Saved project profile "finder": ${projectPath("finder")}`);
+	assert.equal(copied.notice, `Saved project profile "finder": ${projectPath("finder")}${NO_MODEL}`);
 	assert.match(copied.dialogs.at(-1)?.message ?? "", /tools: read, grep, find, ls[\s\S]*the system prompt:\n[\s\S]*…$/);
 	const example = readFileSync(new URL("../../examples/scout.md", import.meta.url), "utf8");
 	const bodyOf = (text: string) => text.slice(text.indexOf("\n---") + 4).trim();
@@ -289,7 +321,7 @@ test("/profile create --from without a screen copies to the person's own profile
 	const create = async () =>
 		(await runPi(home, { mode: "text", extension: EXTENSION, prompt: "/profile create mine --from worker" }).done)
 			.stderr;
-	assert.equal(await create(), `Saved global profile "mine": ${globalPath("mine")}\n`);
+	assert.equal(await create(), `Saved global profile "mine": ${globalPath("mine")}${NO_MODEL}\n`);
 	assert.match(readFileSync(globalPath("mine"), "utf8"), /^---\n# Makes one change.*\nname: mine\n/);
 	assert.equal(statSync(globalPath("mine")).mode & 0o777, 0o600);
 	assert.equal(await create(), '"mine" exists: use /profile edit mine\n');
@@ -338,13 +370,14 @@ test("A148 in a real terminal, with argument completion", { skip: terminalMissin
 	await terminal.sendKeys("Enter");
 	await terminal.waitFor(/Scope[\s\S]*Global/);
 	await terminal.sendKeys("Enter");
-	await terminal.waitFor("Provider");
-	await terminal.sendKeys("Enter");
-	await terminal.waitFor("Model");
-	await terminal.type("mock-2");
-	await terminal.sendKeys("Enter");
+	await terminal.waitFor("Description");
+	await terminal.sendKeys("Escape");
+	await terminal.waitFor(/Provider \(3\/11\)[\s\S]*The session's model/);
+	await terminal.sendKeys("Down", "Enter");
+	await terminal.waitFor(/Model \(4\/11\)[\s\S]*mock-2/);
+	await terminal.sendKeys("Down", "Enter");
 	await terminal.waitFor("Set a system prompt?");
-	await terminal.sendKeys("Enter");
+	await terminal.sendKeys("Down", "Enter");
 	await terminal.waitFor("System prompt");
 	await terminal.type("Typed in a terminal.");
 	await terminal.sendKeys("Enter");
@@ -363,6 +396,6 @@ test("A148 in a real terminal, with argument completion", { skip: terminalMissin
 	await terminal.waitFor('Saved global profile "typed"');
 	assert.equal(
 		readFileSync(globalPath("typed"), "utf8"),
-		"---\nname: typed\nmodel: mock-2\n---\n\nTyped in a terminal.\n",
+		"---\nname: typed\nprovider: mock\nmodel: mock-2\n---\n\nTyped in a terminal.\n",
 	);
 });
