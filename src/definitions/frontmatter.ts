@@ -1,5 +1,6 @@
 import { parseFrontmatter } from "@earendil-works/pi-coding-agent";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
+import { readPlainFields } from "./plain-fields.ts";
 
 /** What is wrong with a file, and where. */
 export interface Problem {
@@ -28,7 +29,12 @@ export function readFrontmatter(text: string): Result<Frontmatter, Problem> | un
 	if (end > MAX_FRONTMATTER_CHARS) {
 		return err({ line: 1, message: `the frontmatter is longer than ${MAX_FRONTMATTER_CHARS / 1024} KB` });
 	}
+	const plain = normalized.startsWith("---\n") ? readPlainFields(normalized.slice(4, end)) : undefined;
 	const lines = normalized.slice(0, end).split("\n");
+	if (plain !== undefined && Object.keys(plain).length > 0) {
+		const body = normalized.slice(end + 4).trim();
+		return ok({ fields: plain, body, lineOf: (field) => lineOfField(lines, field) });
+	}
 	// YAML takes the word for a tag and drops it. What stands further in may be a part of a longer text.
 	const tagged = lines.findIndex((line) => /^(?:-|["']?[\w-]+["']?\s*:)\s+!/.test(line));
 	if (tagged !== -1) return err({ line: tagged + 1, message: 'put quotes around a value that begins with "!"' });
