@@ -28,7 +28,8 @@ import { sanitize } from "./present/sanitize.ts";
 import { createRunStore } from "./records/run-store.ts";
 import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
 import { endOrphans } from "./run/orphans.ts";
-import { pruneProjects } from "./run-directory/retain.ts";
+import { homeRunsOf } from "./run-directory/places.ts";
+import { type ProjectRules, pruneProjects } from "./run-directory/retain.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep-run.ts";
@@ -41,6 +42,7 @@ import {
 	rebuildForeground,
 	startedRuns,
 } from "./session/rebuild.ts";
+import { closeSession, runsInSessions, type SessionFiles } from "./session/session-files.ts";
 import { loadSettings } from "./settings.ts";
 import { createRegistration } from "./tools/registration.ts";
 
@@ -164,6 +166,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 			current = context;
 		},
 		leave() {
+			if (current) void closeSession(homeRunsOf({ cwd: current.cwd, agentDirectory: agentDirectory() }));
 			session.abort();
 			headStart.drop();
 			background.detach();
@@ -181,13 +184,15 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 	tellOfForeign(host, context);
 	for (const { runId, directory } of interruptedRuns(host.store)) await endOrphans(runId, directory);
 	const { runRetentionDays, maxRuns, runsIn } = settingsOf(host, context);
-	const rules = {
-		maxAgeMs: runRetentionDays * 24 * 60 * 60 * 1_000,
-		maxRuns,
-		named: namedRuns(context.sessionManager.getEntries()),
-		now: Date.now(),
+	const { sessionManager, cwd } = context;
+	const maxAgeMs = runRetentionDays * 24 * 60 * 60 * 1_000;
+	const now = Date.now();
+	const files: SessionFiles = { directory: sessionManager.getSessionDir(), open: sessionManager.getSessionFile() };
+	const named: ProjectRules["named"] = async (runs, project) => {
+		const inFiles = await runsInSessions(runs, project === "own" ? files : {}, now - maxAgeMs);
+		return project === "own" ? new Set([...inFiles, ...namedRuns(sessionManager.getEntries())]) : inFiles;
 	};
-	await pruneProjects({ cwd: context.cwd, agentDirectory: agentDirectory(), runsIn }, rules);
+	await pruneProjects({ cwd, agentDirectory: agentDirectory(), runsIn }, { maxAgeMs, maxRuns, named, now });
 }
 
 /** One notice per project, until something about it changes. */

@@ -10,9 +10,14 @@ import { readResult } from "./result.ts";
 export interface RetentionRules {
 	readonly maxAgeMs: number;
 	readonly maxRuns: number;
-	/** Runs that the session names: they are never removed. */
+	/** Runs that a session names: they are never removed. `maxRuns` counts the others. */
 	readonly named: ReadonlySet<string>;
 	readonly now: number;
+}
+
+export interface ProjectRules extends Omit<RetentionRules, "named"> {
+	/** Runs that sessions name, of this project or of another one. */
+	named(runs: string, project: "own" | "other"): Promise<ReadonlySet<string>>;
 }
 
 /** So that the first start after a long time does not delete for minutes; the next start goes on. */
@@ -21,14 +26,18 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * Removes old runs of a session's project, wherever it has some, and of one other project: nobody else removes those of a
- * project that has been deleted. Only the age counts there, since another session may be at work in it.
+ * project that has been deleted. Only the age counts there, since its sessions may not all be known.
  */
-export async function pruneProjects(places: RunPlaces, rules: RetentionRules): Promise<void> {
+export async function pruneProjects(places: RunPlaces, rules: ProjectRules): Promise<void> {
 	const home = homeRuns(places.agentDirectory);
-	for (const runs of [homeRunsOf(places), projectRunsOf(places.cwd), home]) await pruneRuns(runs, rules);
+	const own = [homeRunsOf(places), projectRunsOf(places.cwd)];
+	const named = await Promise.all(own.map((runs) => rules.named(runs, "own")));
+	const spared = new Set(named.flatMap((ids) => [...ids]));
+	for (const runs of [...own, home]) await pruneRuns(runs, { ...rules, named: spared });
 	const other = await longestUnseen(home, projectName(places.cwd));
 	if (other === undefined) return;
-	await pruneRuns(other, { ...rules, maxRuns: Number.POSITIVE_INFINITY });
+	const others = { ...rules, named: await rules.named(other, "other"), maxRuns: Number.POSITIVE_INFINITY };
+	await pruneRuns(other, others);
 	await forgetDeletions(other, rules.now - rules.maxAgeMs);
 	await rmdir(other).catch(() => utimes(other, new Date(rules.now), new Date(rules.now)).catch(() => {}));
 }
@@ -49,10 +58,9 @@ async function longestUnseen(home: string, own: string): Promise<string | undefi
 export async function pruneRuns(runs: string, rules: RetentionRules): Promise<number> {
 	const isDirectory = (await lstat(runs).catch(() => undefined))?.isDirectory() ?? false; // never through a link
 	const names = isDirectory ? (await readdir(runs).catch(() => [])).filter(isRunId).sort() : [];
-	const excess = names.length - rules.maxRuns;
-	const candidates = names.filter(
-		(name, index) => (index < excess || rules.now - startOfRun(name) > rules.maxAgeMs) && !rules.named.has(name),
-	);
+	const others = names.filter((name) => !rules.named.has(name));
+	const excess = others.length - rules.maxRuns;
+	const candidates = others.filter((name, index) => index < excess || rules.now - startOfRun(name) > rules.maxAgeMs);
 	let removed = 0;
 	for (const name of candidates) {
 		if (removed >= MAX_REMOVED) break;

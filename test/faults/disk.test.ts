@@ -199,7 +199,7 @@ test("F48: 10 000 old runs: a start removes some of them, never stands still, an
 	delay.enable();
 	assert.equal(await pruneRuns(runs, rules), 500);
 	delay.disable();
-	assert.equal(readdirSync(runs).length, 9_500);
+	assert.equal(readdirSync(runs).filter((name) => !name.startsWith(".")).length, 9_500);
 	assert.ok(!readdirSync(runs).includes("20200101-000000-00000000"), "the oldest first");
 	assert.ok(delay.max < 500e6, `pi stood still for ${Math.round(delay.max / 1e6)} ms`);
 	assert.equal(await pruneRuns(runs, rules), 500);

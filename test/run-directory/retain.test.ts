@@ -22,6 +22,7 @@ import { pruneProjects, pruneRuns } from "../../src/run-directory/retain.ts";
 const NOW = Date.UTC(2026, 5, 30);
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const RULES = { maxAgeMs: 14 * DAY_MS, maxRuns: 200, named: new Set<string>(), now: NOW };
+const PROJECT_RULES = { ...RULES, named: async () => new Set<string>() };
 
 function runsDirectory(t: TestContext): string {
 	const directory = mkdtempSync(join(tmpdir(), "pi-subagents-runs-"));
@@ -53,6 +54,13 @@ test("X19: beyond the number of runs that are kept the oldest go", async (t) => 
 	const ids = [20, 21, 22, 23].map((day) => addRun(runs, day));
 	await pruneRuns(runs, { ...RULES, maxRuns: 2 });
 	assert.deepEqual(runsIn(runs), ids.slice(2));
+});
+
+test("the number of runs that are kept counts only those that no session names", async (t) => {
+	const runs = runsDirectory(t);
+	const ids = [20, 21, 22, 23].map((day) => addRun(runs, day));
+	await pruneRuns(runs, { ...RULES, maxRuns: 1, named: new Set(ids.slice(0, 2)) });
+	assert.deepEqual(runsIn(runs), [ids[0], ids[1], ids[3]]);
 });
 
 test("X7: a run that the session names stays, however old it is", async (t) => {
@@ -128,16 +136,16 @@ test("each start also removes old runs of one other project, another one each ti
 	}
 	const young = addRun(others[0] ?? "", 29);
 	for (const runs of others) utimesSync(runs, new Date(0), new Date(0));
-	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
+	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, PROJECT_RULES);
 	assert.deepEqual(runsIn(own), []);
 	assert.equal(others.filter((runs) => existsSync(join(runs, "20260601-120000-00000000"))).length, 1);
-	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
+	await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, PROJECT_RULES);
 	assert.deepEqual(runsIn(others[1] ?? ""), []);
 	for (const runs of others) {
 		utimesSync(join(runs, ".deleted"), new Date(0), new Date(0)); // nobody asks for its runs any more
 		utimesSync(runs, new Date(0), new Date(0));
 	}
-	for (const _ of others) await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, RULES);
+	for (const _ of others) await pruneProjects({ cwd, agentDirectory, runsIn: "home" }, PROJECT_RULES);
 	assert.deepEqual(readdirSync(home).sort(), [basename(own), basename(others[0] ?? "")].sort());
 	assert.deepEqual(runsIn(others[0] ?? ""), [young]);
 });
@@ -148,6 +156,6 @@ test("pruning does not follow the link in the project [X30]", async (t) => {
 	const victim = addRun(elsewhere, 1);
 	mkdirSync(join(cwd, ".pi", "subagents"), { recursive: true });
 	symlinkSync(elsewhere, join(cwd, ".pi", "subagents", "runs"));
-	await pruneProjects({ cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" }, RULES);
+	await pruneProjects({ cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" }, PROJECT_RULES);
 	assert.deepEqual(runsIn(elsewhere), [victim]);
 });
