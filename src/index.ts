@@ -22,6 +22,7 @@ import { createHeadStart } from "./head-start/head-start.ts";
 import { importedFields } from "./plan/import.ts";
 import { countForeign, listDefinitions } from "./plan/listing.ts";
 import { nameOf } from "./plan/model.ts";
+import { keepsRunningText } from "./present/background-text.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
 import { foreignNotice, problemsNotice } from "./present/definition-text.ts";
 import { sanitize } from "./present/sanitize.ts";
@@ -33,6 +34,7 @@ import { type ProjectRules, pruneProjects } from "./run-directory/retain.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep-run.ts";
+import { listRuns } from "./session/listed-runs.ts";
 import { createLiveRuns } from "./session/live-runs.ts";
 import {
 	INTERRUPTED_MESSAGE,
@@ -65,7 +67,10 @@ export default function register(pi: ExtensionAPI): void {
 	});
 	pi.on("before_agent_start", (_event, context) => registration.update(context));
 	pi.on("session_tree", (_event, context) => rebuildForeground(store, runSessionOf(context)));
-	pi.on("session_shutdown", () => host.leave());
+	pi.on("session_shutdown", ({ reason }, context) => {
+		if (reason === "quit" && context.mode === "tui") sayWhatKeepsRunning(host);
+		host.leave();
+	});
 	pi.on("message_update", (event, context) => host.headStart.observe(event, context));
 	pi.on("message_end", (event) => host.headStart.messageEnded(event));
 	pi.on("tool_execution_end", ({ toolCallId }) => host.headStart.callBegun(toolCallId));
@@ -74,7 +79,11 @@ export default function register(pi: ExtensionAPI): void {
 	pi.registerMessageRenderer(INTERRUPTED_MESSAGE, renderNotice);
 	pi.registerCommand(
 		"subagents",
-		subagentsCommand(host.store, background, (context) => doctor(context, doctorHost(host, context))),
+		subagentsCommand({
+			list: (context) => listRuns(host, parentOf(host, context).runPlaces),
+			running: () => runningNow(host),
+			doctor: (context) => doctor(context, doctorHost(host, context)),
+		}),
 	);
 	pi.registerCommand(
 		"profile",
@@ -92,6 +101,17 @@ export default function register(pi: ExtensionAPI): void {
 			};
 		}),
 	);
+}
+
+const runningNow = ({ live, store }: Host) => [
+	...live.runs,
+	...store.background.filter(({ progress }) => progress.kind === "running"),
+];
+
+/** The last thing that is written, once the terminal is the shell's again. */
+function sayWhatKeepsRunning({ store }: Host): void {
+	const text = keepsRunningText(store.background);
+	if (text !== undefined) process.once("exit", () => void process.stderr.write(`${text}\n`));
 }
 
 function doctorHost(host: Host, context: ExtensionContext): DoctorHost {

@@ -74,7 +74,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 		"child/scripts.ts",
 		"definitions",
 		"run",
-		"records",
 		"present",
 		"session",
 		"settings.ts",

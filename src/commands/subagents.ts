@@ -1,68 +1,80 @@
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import { countsText, runRow } from "../present/background-text.ts";
-import type { RunStore } from "../records/run-store.ts";
-import type { Background } from "../session/background.ts";
+import { listedRunRow, listedRunsText } from "../present/listed-runs-text.ts";
+import { sanitizeLine } from "../present/sanitize.ts";
+import type { ListedRun } from "../session/listed-runs.ts";
 import { tell } from "./profile-host.ts";
 
 type Command = Parameters<ExtensionAPI["registerCommand"]>[1];
 
-const USAGE =
-	"Usage: /subagents (list the background agents), /subagents stop <runId>, /subagents doctor (check the set-up)";
+/** What the command needs of the session. */
+export interface SubagentsHost {
+	list(context: ExtensionCommandContext): Promise<readonly ListedRun[]>;
+	/** What runs as far as that is known without asking anybody: for completion. */
+	running(): readonly { readonly runId: string; readonly label: string }[];
+	doctor(context: ExtensionCommandContext): Promise<void>;
+}
 
-/** `/subagents`: for a person to see what goes on in the background, to end it, also while the agent is busy, and to check. */
-export function subagentsCommand(
-	store: RunStore,
-	background: Background,
-	doctor: (context: ExtensionCommandContext) => Promise<void>,
-): Command {
+const USAGE =
+	"Usage: /subagents (list the runs), /subagents stop <name, session id or run id>, /subagents doctor (check the set-up)";
+
+/** `/subagents`: for a person to see what runs, to stop it, also while the agent is busy, and to check the set-up. */
+export function subagentsCommand({ list, running, doctor }: SubagentsHost): Command {
 	return {
-		description: "Background agents: list them, or stop one; doctor checks the set-up",
+		description: "Sub-agents: list the runs, or stop one; doctor checks the set-up",
 		getArgumentCompletions: (prefix) => {
-			const running = store.background.filter(({ progress }) => progress.kind === "running");
-			const items = ["list", "doctor", ...running.map(({ runId }) => `stop ${runId}`)];
+			const items = ["list", "doctor", ...running().map(({ runId }) => `stop ${runId}`)];
 			if (items.includes(prefix)) return null; // Enter would choose what is there already instead of sending it
-			return items.filter((item) => item.startsWith(prefix)).map((value) => ({ value, label: value }));
+			const labels = new Map(running().map(({ runId, label }) => [`stop ${runId}`, `stop ${label} (${runId})`]));
+			return items
+				.filter((item) => item.startsWith(prefix))
+				.map((value) => ({ value, label: sanitizeLine(labels.get(value) ?? value) }));
 		},
 		async handler(args, context) {
-			const [verb = "list", runId, ...rest] = args
-				.trim()
-				.split(/\s+/)
-				.filter((word) => word !== "");
-			if (verb === "list" && runId === undefined) return tell(context, listText(store), "info");
-			if (verb === "doctor" && runId === undefined) return await doctor(context);
-			if (verb !== "stop" || rest.length > 0) return tell(context, USAGE, "warning");
-			await stop(runId, store, background, context);
+			const [, verb = "", subject = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(args) ?? [];
+			if ((verb === "" || verb === "list") && subject === "") {
+				return tell(context, listedRunsText(await list(context), Date.now()), "info");
+			}
+			if (verb === "doctor" && subject === "") return await doctor(context);
+			if (verb !== "stop") return tell(context, USAGE, "warning");
+			await stop(unquoted(subject), await list(context), context);
 		},
 	};
 }
 
-async function stop(
-	runId: string | undefined,
-	store: RunStore,
-	background: Background,
-	context: ExtensionCommandContext,
-): Promise<void> {
-	if (runId === undefined && store.counts().running === 0) {
-		return tell(context, "No background agent is running", "info");
-	}
-	const asked = runId ?? (await choose(store, (title, options) => context.ui.select(title, options)));
-	if (asked === undefined) return;
-	const problem = await background.stop(asked);
-	if (problem === undefined) tell(context, `Stopping ${asked}`, "info");
+/** A name with blanks may stand in quotes. */
+const unquoted = (text: string): string => /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
+
+const isOpen = ({ status }: ListedRun): boolean => status === "queued" || status === "running";
+
+async function stop(asked: string, runs: readonly ListedRun[], context: ExtensionCommandContext): Promise<void> {
+	const open = runs.filter(isOpen);
+	if (asked === "" && open.length === 0) return tell(context, "No sub-agent is running", "info");
+	const found = asked === "" ? await choose(open, context) : whichOf(asked, runs);
+	if (found === undefined) return;
+	if (typeof found === "string") return tell(context, found, "error");
+	const problem = await found.stop();
+	if (problem === undefined) tell(context, `Stopping ${sanitizeLine(found.label)} (run ${found.runId})`, "info");
 	else tell(context, problem, "error");
 }
 
-function listText(store: RunStore): string {
-	const rows = store.background.map((run) => runRow(run, Date.now()));
-	return [`Background agents: ${countsText(store.counts())}`, ...rows].join("\n");
+/** The one open run that is meant, or why there is none. */
+function whichOf(asked: string, runs: readonly ListedRun[]): ListedRun | string {
+	const isMeant = ({ runId, sessionId, label }: ListedRun) => [runId, sessionId, label].includes(asked);
+	const meant = runs.filter(isMeant);
+	const [one, ...others] = meant.filter(isOpen);
+	if (one && others.length === 0) return one;
+	const name = sanitizeLine(asked);
+	if (one) {
+		return `"${name}" means ${others.length + 1} runs: ${[one, ...others].map(({ runId }) => runId).join(", ")}. Stop one by its run id`;
+	}
+	const last = meant.at(-1);
+	if (last) return `${sanitizeLine(last.label)} (run ${last.runId}) has already ended: ${last.status}`;
+	const running = runs.filter(isOpen).map(({ label, runId }) => `${sanitizeLine(label)} (${runId})`);
+	return `No run is called "${name}". Running: ${running.join(", ") || "(none)"}`;
 }
 
-async function choose(
-	store: RunStore,
-	select: (title: string, options: string[]) => Promise<string | undefined>,
-): Promise<string | undefined> {
-	const running = store.background.filter(({ progress }) => progress.kind === "running");
-	const rows = running.map((run) => runRow(run, Date.now()));
-	const chosen = await select("Stop which background agent?", rows);
-	return chosen === undefined ? undefined : running[rows.indexOf(chosen)]?.runId;
+async function choose(open: readonly ListedRun[], { ui }: ExtensionCommandContext): Promise<ListedRun | undefined> {
+	const rows = open.map((run) => listedRunRow(run, Date.now()));
+	const chosen = await ui.select("Stop which sub-agent?", rows);
+	return chosen === undefined ? undefined : open[rows.indexOf(chosen)];
 }

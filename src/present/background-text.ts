@@ -7,6 +7,7 @@ import {
 	type RunEnd,
 } from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
+import { isPersonsStop } from "../domain/state.ts";
 import { FILES } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
 import { escapeLines } from "./preset-text.ts";
@@ -25,6 +26,7 @@ export interface CompletionDetails {
 }
 
 const MAX_SHOWN_CHARS = 4_000;
+const MAX_NAMES = 8;
 const MAX_TASK_CHARS = 100;
 const MAX_ERROR_CHARS = 1_000;
 
@@ -41,10 +43,16 @@ export interface CompletionText {
 	readonly details: CompletionDetails;
 }
 
+/** The person knows: no notification has to say so. */
+export const wasStoppedByPerson = ({ outcome }: RunEnd): boolean =>
+	outcome.kind === "failed" && outcome.failure.kind === "stopped" && isPersonsStop(outcome.failure);
+
 export function completionText(run: BackgroundRun, end: RunEnd): CompletionText {
 	const seconds = secondsBetween(run.startedAt, end.at);
 	const status = endStatusOf(end.outcome);
-	const notice = `${ICONS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${status}${remarkOn(end)} after ${seconds}s${errorOf(run)}`;
+	const how = wasStoppedByPerson(end) ? "stopped by you" : `${status}${remarkOn(end)}`;
+	const error = wasStoppedByPerson(end) ? "" : errorOf(run);
+	const notice = `${ICONS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${how} after ${seconds}s${error}`;
 	return {
 		notice,
 		text: `${notice}. Its answer: background_agent_status with this runId.`,
@@ -58,6 +66,15 @@ export function completionText(run: BackgroundRun, end: RunEnd): CompletionText 
 			text: cut(end.text || (describeEnd(run) ?? ""), MAX_SHOWN_CHARS),
 		},
 	};
+}
+
+/** For whoever quits: undefined where nothing runs. */
+export function keepsRunningText(runs: readonly BackgroundRun[]): string | undefined {
+	const names = runs.filter(({ progress }) => progress.kind === "running").map(({ label }) => sanitizeLine(label));
+	if (names.length === 0) return undefined;
+	const who = names.length === 1 ? "1 background agent keeps" : `${names.length} background agents keep`;
+	const shown = [...names.slice(0, MAX_NAMES), ...(names.length > MAX_NAMES ? ["…"] : [])].join(", ");
+	return `${who} running: ${shown}. You will be told when this session is opened again.`;
 }
 
 /** `2 running, 1 completed, 0 failed, 0 aborted, 3 total` */

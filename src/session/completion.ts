@@ -1,6 +1,6 @@
 import type { BackgroundRun, RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
-import { completionText } from "../present/background-text.ts";
+import { completionText, wasStoppedByPerson } from "../present/background-text.ts";
 import { describeEnd } from "../present/text.ts";
 import { type Claim, claimDelivery, isMarkedTold, markTold } from "../records/delivery.ts";
 import { COMPLETION_MESSAGE, encodeRun, UPDATE_ENTRY } from "../records/session-entries.ts";
@@ -32,7 +32,7 @@ export function createCompletion(port: SessionPort): Completion {
 		recorded.add(runId);
 		if (told.has(runId)) return;
 		const { notice, text, details } = completionText(run, end);
-		port.notify(notice, end.outcome.kind === "completed" ? "info" : "error");
+		if (!wasStoppedByPerson(end)) port.notify(notice, end.outcome.kind === "completed" ? "info" : "error");
 		// Last, because pi may keep it back until the turn ends: a process that dies before has left the entry.
 		port.post(COMPLETION_MESSAGE, text, details);
 		told.add(runId);

@@ -38,7 +38,7 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 		assert.match(expanded, /✓ scout completed/);
 		await terminal.type("/subagents");
 		await terminal.sendKeys("Escape", "Enter");
-		await terminal.waitFor(/Background agents: 0 running, 1 completed, 0 failed, 0 aborted, 1 total/);
+		await terminal.waitFor(/Sub-agents: 0 running, 0 queued, 1 ended\s+✓ scout: completed, \d+s, in the background/);
 		assert.equal(server.requests.filter(isParent).length, requests, "B62: nobody asked the model anything");
 	} finally {
 		await terminal.dispose();
@@ -62,6 +62,11 @@ for (const end of ["quits", "is killed"] as const) {
 			if (end === "is killed") process.kill(first.pid, "SIGKILL");
 			else await first.sendKeys("C-d");
 			await first.waitForExit(20_000);
+			if (end === "quits") {
+				await first.waitFor(
+					/2 background agents keep running: scout, scout\. You will be told when this session is opened/,
+				);
+			}
 		} finally {
 			await first.dispose();
 		}

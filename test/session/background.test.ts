@@ -290,7 +290,8 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await endedIn(session, run.runId);
 		const [update] = session.of(UPDATE_ENTRY);
 		assert.deepEqual([update?.status, update?.text, update?.errorMessage], ["aborted", SAID, "stopped by you"]);
-		assert.equal(session.notifications[0]?.kind, "error");
+		assert.deepEqual(session.notifications, [], "the person knows");
+		await session.until(() => session.of(COMPLETION_MESSAGE).length === 1);
 		assert.equal(await background.stop(run.runId), `Run ${run.runId} has already ended: aborted`);
 	});
 

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { parentOf } from "../../src/call/host.ts";
 import { subagentsCommand } from "../../src/commands/subagents.ts";
-import { BILLED_ENTRY, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
+import { BILLED_ENTRY, COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
+import { listRuns } from "../../src/session/listed-runs.ts";
 import { backgroundTool } from "../../src/tools/background-agent.ts";
 import { backgroundStatusTool } from "../../src/tools/background-status.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
 import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
-import type { RecordedHost } from "../rig/recorded-host.ts";
+import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
 import { until } from "../rig/until.ts";
 import { createPresetYard, MODELS, type PresetYard, runsIn, stopAll, use } from "./preset-yard.ts";
 
@@ -233,7 +235,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.deepEqual(rows, [
 			`✗ ${failed.details.run.runId} scout: failed — Sub-agent process exited with code 3\nWhat it had written:\nhalf`,
 			`✓ ${silent.details.run.runId} scout: completed, no text output`,
-			`✗ ${stopped.details.run.runId} scout: aborted — stopped by you\nWhat it had written:\nso far`,
+			`■ ${stopped.details.run.runId} scout: aborted — stopped by you\nWhat it had written:\nso far`,
 			`✗ ${looped.details.run.runId} scout: failed — Loop detected: sub-agent is repeating the same tool calls`,
 		]);
 		const [message] = host.session.notifications;
@@ -307,10 +309,15 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.deepEqual(many.prepareArguments?.({ model: "M-7" }), { model: "M-7" });
 	});
 
-	test("/subagents lists, stops one, lets choose, and says what it cannot do", async () => {
+	test("/subagents lists all runs, stops one by its name, session id or run id, and lets choose", async () => {
 		const host = yard.session();
-		const { store, background } = host.host;
-		const command = subagentsCommand(store, background, async () => {});
+		const { cwd } = host.context;
+		const places = { cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" } as const;
+		const command = subagentsCommand({
+			list: () => listRuns(host.host, places),
+			running: () => [...host.host.live.runs, ...host.host.store.background],
+			doctor: async () => {},
+		});
 		const said: string[] = [];
 		const offered: string[][] = [];
 		const ui = {
@@ -322,21 +329,67 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		};
 		const type = async (args: string) => {
 			await command.handler(args, { hasUI: true, ui } as never);
-			return said.at(-1);
+			return said.at(-1) ?? "";
 		};
-		assert.equal(await type("stop"), "No background agent is running");
+		assert.equal(await type("stop"), "No sub-agent is running");
 		assert.deepEqual(offered, []);
 		const { run } = (await begin(host, { preset: "scout", task: task({ hang: true }) })).details;
-		assert.match((await type("")) ?? "", /^Background agents: 1 running.*\n● .* scout: running/);
-		assert.match((await type("halt")) ?? "", /^Usage: /);
-		assert.equal(await type("stop nobody"), `Unknown run: "nobody". Known runs: ${run.runId}`);
-		const complete = command.getArgumentCompletions?.("st") as { value: string }[];
-		assert.deepEqual(
-			complete.map(({ value }) => value),
-			[`stop ${run.runId}`],
+		const delegated = host.delegate({
+			tasks: [
+				{ name: "two words", prompt: task({ hang: true }) },
+				{ name: "other", prompt: task({ hang: true }) },
+			],
+		});
+		await until(
+			() => host.host.live.runs.filter(({ state }) => state.phase.kind === "running").length === 2,
+			"two runs",
 		);
-		assert.equal(await type("stop"), `Stopping ${run.runId}`);
+		assert.match(
+			await type(""),
+			/^Sub-agents: 3 running, 0 queued, 0 ended\n● scout: running, \d+s, in the background \(run /,
+		);
+		assert.match(
+			await type("list"),
+			/\n● two words: running, \d+s \(run .*, session [0-9a-f]{16}\): \[\{"hang":true\}\]\n● other/,
+		);
+		assert.match(await type("halt"), /^Usage: /);
+		assert.match(
+			await type("stop nobody"),
+			/^No run is called "nobody"\. Running: scout \(.*\), two words \(.*\), other \(/,
+		);
+		const complete = command.getArgumentCompletions?.(`stop ${run.runId.slice(0, 8)}`) as {
+			value: string;
+			label: string;
+		}[];
+		assert.ok(
+			complete.some(({ value, label }) => value === `stop ${run.runId}` && label === `stop scout (${run.runId})`),
+		);
+		assert.match(await type('stop "two words"'), /^Stopping two words \(run /);
+		const other = host.host.live.runs.find(({ label }) => label === "other")?.sessionId ?? "";
+		assert.match(await type(`stop ${other}`), /^Stopping other \(run /);
+		assert.deepEqual(
+			(await delegated).lines.map((line) => line.replace(/ \(session: .*/, "")),
+			["■ two words: stopped by you", "■ other: stopped by you"],
+		);
+		assert.match(await type("stop other"), /^other \(run .*\) has already ended: aborted$/);
+		const notices = host.session.notifications.length;
+		assert.equal(await type("stop"), `Stopping scout (run ${run.runId})`);
 		await ended(host);
 		assert.equal(host.session.of(UPDATE_ENTRY)[0]?.status, "aborted");
+		assert.equal(host.session.notifications.length, notices, "who asked for a stop is not told of an error");
+		assert.match(String(host.session.of(COMPLETION_MESSAGE).at(-1)?.runId), /^\d/);
+		assert.match(await type(""), /^Sub-agents: 0 running, 0 queued, 3 ended\n/);
+	});
+
+	test("/subagents shows, and stops, what another session of the project has started and still runs", async () => {
+		const first = yard.session();
+		const { run } = (await begin(first, { preset: "scout", task: task({ hang: true }) })).details;
+		const next = createRecordedHost({ cwd: first.context.cwd });
+		const { runPlaces } = parentOf(next.host, next.context);
+		const [listed, ...more] = await listRuns(next.host, runPlaces);
+		assert.deepEqual([listed?.runId, listed?.place, listed?.status, more], [run.runId, "elsewhere", "running", []]);
+		assert.equal(await listed?.stop(), undefined);
+		await ended(first);
+		assert.deepEqual(await listRuns(next.host, runPlaces), []);
 	});
 });
