@@ -43,6 +43,50 @@ export async function benchDefinitions(): Promise<void> {
 	}
 }
 
+const FOREIGN = 1_000;
+const START_LIMIT_MS = 30;
+
+/** What a thousand agents of another program cost: the look at a session's start, and the first time they are read. */
+export function benchForeign(): void {
+	const root = mkdtempSync(join(tmpdir(), "pi-bench-foreign-"));
+	try {
+		const agentDirectory = join(root, "agent");
+		const project = join(root, "project");
+		const directory = join(project, ".claude", "agents");
+		for (const path of [directory, agentDirectory]) mkdirSync(path, { recursive: true });
+		for (let at = 0; at < FOREIGN; at++) writeFileSync(join(directory, `agent-${at}.md`), claudeAgent(at));
+		const trust = { cwd: project, agentDirectory, isProjectTrusted: true, flag: undefined, trustsByDefault: false };
+		const context = { agentDirectory, sources: ["claude"] as const, trust };
+		const library = createLibrary(() => 0);
+		const start = cpuMs(() => library.stamp(context));
+		const read = cpuMs(() => library.load(context));
+		printTable(`${FOREIGN} agents of Claude Code, processor time`, [
+			["at a session's start, nothing changed", `${ms(start)} (at most ${ms(START_LIMIT_MS)})`],
+			["read for the first time", ms(read)],
+		]);
+		if (start > START_LIMIT_MS) throw new Error(`a session's start took ${ms(start)}`);
+	} finally {
+		rmSync(root, { recursive: true, force: true });
+	}
+}
+
+function cpuMs(work: () => unknown): number {
+	const before = process.cpuUsage();
+	work();
+	const { user, system } = process.cpuUsage(before);
+	return (user + system) / 1_000;
+}
+
+const claudeAgent = (at: number) => `---
+name: agent-${at}
+description: Use this agent to look at part ${at} of the code
+tools: Read, Grep, Glob
+model: sonnet
+---
+
+You are number ${at}.
+${"A line of the prompt that says something about the work.\n".repeat(40)}`;
+
 const profile = (at: number) => `---
 name: profile-${at}
 description: Looks at part ${at} of the code

@@ -1,5 +1,5 @@
 import { benchCold } from "./cold.ts";
-import { benchDefinitions } from "./definitions.ts";
+import { benchDefinitions, benchForeign } from "./definitions.ts";
 import { benchFollower } from "./follower.ts";
 import { benchHistory } from "./history.ts";
 import { benchLoad, benchStart } from "./start.ts";
@@ -13,6 +13,7 @@ const BENCHES = {
 	follower: benchFollower,
 	windows: benchWindows,
 	definitions: benchDefinitions,
+	"foreign-definitions": async () => benchForeign(),
 } as const;
 
 /** `npm run bench`, or `npm run bench -- start follower` for some of them. */

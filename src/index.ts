@@ -1,6 +1,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
 import {
+	catalogContextOf,
 	catalogOf,
 	type Host,
 	parentOf,
@@ -17,7 +18,7 @@ import { type DoctorHost, doctor } from "./commands/doctor.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
-import { isNews } from "./definitions/told-notices.ts";
+import { recallNotices, rememberNotices } from "./definitions/told-notices.ts";
 import { createHeadStart } from "./head-start/head-start.ts";
 import { importedFields } from "./plan/import.ts";
 import { countForeign, listDefinitions } from "./plan/listing.ts";
@@ -199,9 +200,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 /** What need not be done before the first request: telling of broken definitions, and clearing up after earlier runs. */
 async function lookAround(host: LiveHost, context: ExtensionContext): Promise<void> {
 	if (host.context() !== context) return;
-	const notice = problemsNotice(catalogOf(host, context).diagnostics.map(describeDiagnostic));
-	if (notice !== undefined) host.warn(notice);
-	tellOfForeign(host, context);
+	tellOfDefinitions(host, context);
 	for (const { runId, directory } of interruptedRuns(host.store)) await endOrphans(runId, directory);
 	const { runRetentionDays, maxRuns, runsIn } = settingsOf(host, context);
 	const { sessionManager, cwd } = context;
@@ -215,10 +214,26 @@ async function lookAround(host: LiveHost, context: ExtensionContext): Promise<vo
 	await pruneProjects({ cwd, agentDirectory: agentDirectory(), runsIn }, { maxAgeMs, maxRuns, named, now });
 }
 
-/** One notice per project, until something about it changes. */
-function tellOfForeign(host: LiveHost, context: ExtensionContext): void {
-	const notice = foreignNotice(countForeign(surroundingsOf(host, context)));
-	if (isNews(agentDirectory(), context.cwd, notice) && notice !== undefined) host.warn(notice);
+/** Fewer definitions are read in a millisecond or two. */
+const WORTH_REMEMBERING = 20;
+
+/** What is wrong with definitions. They are read only where a file has changed since the last session of the project. */
+function tellOfDefinitions(host: LiveHost, context: ExtensionContext): void {
+	const stamp = host.library.stamp(catalogContextOf(context));
+	const before = recallNotices(agentDirectory(), context.cwd);
+	if (before?.stamp === stamp) {
+		if (before.own !== undefined) host.warn(before.own);
+		return;
+	}
+	const catalog = catalogOf(host, context);
+	const own = problemsNotice(catalog.diagnostics.map(describeDiagnostic));
+	const foreign = foreignNotice(countForeign(surroundingsOf(host, context)));
+	if (own !== undefined) host.warn(own);
+	if (foreign !== undefined && foreign !== before?.foreign) host.warn(foreign);
+	const isWorthIt = catalog.entries.size >= WORTH_REMEMBERING || own !== undefined || foreign !== undefined;
+	if (isWorthIt || before !== undefined) {
+		rememberNotices(agentDirectory(), context.cwd, { stamp, own, foreign });
+	}
 }
 
 /** Between two sessions there is nobody to tell. */

@@ -9,7 +9,7 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "../agent-directory.ts";
 import { socketPathOf } from "../child/protocol.ts";
-import type { Catalog, Library } from "../definitions/catalog.ts";
+import type { Catalog, CatalogContext, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
 import { mcpSupportOf } from "../domain/pi-version.ts";
@@ -112,12 +112,14 @@ export const runSessionOf = ({ sessionManager, cwd }: ExtensionContext): RunSess
 	places: { cwd, agentDirectory: agentDirectory() },
 });
 
+export const catalogContextOf = (context: ExtensionContext): CatalogContext => ({
+	agentDirectory: agentDirectory(),
+	sources: personalSources(agentDirectory()),
+	trust: trustContextOf(context),
+});
+
 export const catalogOf = ({ library }: Pick<Host, "library">, context: ExtensionContext): Catalog =>
-	library.load({
-		agentDirectory: agentDirectory(),
-		sources: personalSources(agentDirectory()),
-		trust: trustContextOf(context),
-	});
+	library.load(catalogContextOf(context));
 
 /** What definitions are made of in this session: read when a call begins, and asked of pi only where it matters. */
 export function surroundingsOf(host: Pick<Host, "pi" | "library">, context: ExtensionContext): Surroundings {

@@ -1,4 +1,8 @@
+import { createHash } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
 import { type ForeignSource, isForeignSource } from "../domain/definition.ts";
+import { definitionFiles } from "./definition-files.ts";
 import { type Place, placesOf } from "./places.ts";
 import { createLoadWork, type Diagnostic, type Entry, originOf, type ParsedFiles, readPlace } from "./read-place.ts";
 import { type TrustContext, trustOf } from "./trust.ts";
@@ -20,6 +24,8 @@ export interface Catalog {
 export interface Library {
 	/** What the directory has now, or had in the last five seconds. */
 	load(context: CatalogContext): Catalog;
+	/** Changes whenever a file that `load` would read does, and is found without reading any. */
+	stamp(context: CatalogContext): string;
 	/** After a file was changed. */
 	invalidate(): void;
 }
@@ -46,8 +52,22 @@ export function createLibrary(now: () => number = () => performance.now()): Libr
 			catalogs.set(key, { at: now(), catalog });
 			return catalog;
 		},
+		stamp: stampOf,
 		invalidate: () => catalogs.clear(),
 	};
+}
+
+function stampOf(context: CatalogContext): string {
+	const hash = createHash("sha256").update(JSON.stringify(context));
+	for (const place of placesOf(context.trust.cwd, context.agentDirectory, context.sources)) {
+		const verdict = place.scope === "global" ? "trusted" : trustOf(place.base, context.trust);
+		hash.update(`\n${verdict} ${place.directory}\n`);
+		for (const file of definitionFiles(place.directory).files) {
+			const stats = lstatSync(join(place.directory, file), { throwIfNoEntry: false });
+			hash.update(`${file} ${stats?.size} ${stats?.mtimeMs} ${stats?.ctimeMs}\n`);
+		}
+	}
+	return hash.digest("hex");
 }
 
 function loadCatalog({ agentDirectory, sources, trust }: CatalogContext, files: ParsedFiles): Catalog {

@@ -3,30 +3,39 @@ import { dirname, join } from "node:path";
 
 const MAX_PROJECTS = 500;
 
-/**
- * Whether a project's notice has changed since it was last told, and remembers it. Where nothing can be remembered it is
- * news every time: that is better than never.
- */
-export function isNews(agentDirectory: string, project: string, notice: string | undefined): boolean {
-	const path = join(agentDirectory, "subagents", "told-notices.json");
-	const told = readTold(path);
-	if (told[project] === notice) return false;
-	const { [project]: _before, ...others } = told;
-	const kept = Object.entries(others).slice(-(MAX_PROJECTS - 1));
-	write(path, Object.fromEntries(notice === undefined ? kept : [...kept, [project, notice]]));
-	return true;
+/** What a session was told about a project's definitions when it started. */
+export interface Told {
+	/** Of the files that the notices are about: while it is the same, nothing has to be read to know them. */
+	readonly stamp: string;
+	/** About definitions of our own kinds: told in every session. */
+	readonly own: string | undefined;
+	/** About agents of other programs: told once. */
+	readonly foreign: string | undefined;
 }
 
-function readTold(path: string): Readonly<Record<string, string>> {
+const pathIn = (agentDirectory: string) => join(agentDirectory, "subagents", "told-notices.json");
+
+export function recallNotices(agentDirectory: string, project: string): Told | undefined {
+	return readTold(pathIn(agentDirectory))[project];
+}
+
+/** Best effort: where nothing can be remembered, definitions are read and notices told every time. */
+export function rememberNotices(agentDirectory: string, project: string, told: Told): void {
+	const path = pathIn(agentDirectory);
+	const { [project]: _before, ...others } = readTold(path);
+	write(path, Object.fromEntries([...Object.entries(others).slice(-(MAX_PROJECTS - 1)), [project, told]]));
+}
+
+function readTold(path: string): Readonly<Record<string, Told>> {
 	try {
 		const told: unknown = JSON.parse(readFileSync(path, "utf8"));
-		return typeof told === "object" && told !== null ? (told as Record<string, string>) : {};
+		return typeof told === "object" && told !== null ? (told as Record<string, Told>) : {};
 	} catch {
 		return {};
 	}
 }
 
-function write(path: string, told: Readonly<Record<string, string>>): void {
+function write(path: string, told: Readonly<Record<string, Told>>): void {
 	const temporary = `${path}.${process.pid}`;
 	try {
 		mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { type Catalog, describeDiagnostic } from "../../src/definitions/catalog.ts";
 import { callable, findDefinition, hiddenBy, notOffered, uncallable } from "../../src/definitions/lookup.ts";
+import { recallNotices, rememberNotices } from "../../src/definitions/told-notices.ts";
 import { DEFINITION_KINDS, FOREIGN_SOURCES } from "../../src/domain/definition.ts";
 import { createLibraryYard, type LibraryYard, markdown } from "./library-yard.ts";
 
@@ -150,5 +151,36 @@ describe("X36: the places of other programs' agents", () => {
 		assert.deepEqual([callable(catalog, "profile"), notOffered(catalog).map(({ name }) => name)], [[], ["build"]]);
 		const found = findDefinition(catalog, "preset", "build");
 		assert.match(found.ok ? "" : found.error.message, /^The preset "build" is no sub-agent: .*"mode" is "primary"/);
+	});
+});
+
+describe("what a session start costs", () => {
+	test("a stamp changes with every file that would be read, and with the sources and the trust", () => {
+		const path = yard.write("project/.claude/agents/x.md", agent("x"));
+		yard.write("project/.claude/agents/notes.txt", "none");
+		const { agentDirectory, project, library } = yard;
+		const trust = { cwd: project, agentDirectory, isProjectTrusted: true, flag: undefined, trustsByDefault: false };
+		const stamp = (sources = FOREIGN_SOURCES, flag?: "approve") =>
+			library.stamp({ agentDirectory, sources, trust: { ...trust, flag } });
+		const stamps = [stamp(), stamp(["pi"]), stamp(FOREIGN_SOURCES, "approve")];
+		assert.equal(stamp(), stamps[0]);
+		yard.write("project/.claude/agents/x.md", agent("x", "model: opus"));
+		stamps.push(stamp());
+		yard.write(".claude/agents/team/y.md", agent("y"));
+		stamps.push(stamp());
+		rmSync(path);
+		stamps.push(stamp());
+		assert.equal(new Set(stamps).size, stamps.length);
+	});
+
+	test("what was told of a project is remembered, others' are kept, and a broken memory is none", () => {
+		const told = { stamp: "s", own: "o", foreign: undefined };
+		rememberNotices(yard.agentDirectory, "/a", told);
+		rememberNotices(yard.agentDirectory, "/b", { ...told, stamp: "t" });
+		assert.equal(recallNotices(yard.agentDirectory, "/a")?.own, "o");
+		assert.equal(recallNotices(yard.agentDirectory, "/b")?.stamp, "t");
+		assert.equal(recallNotices(yard.agentDirectory, "/c"), undefined);
+		yard.write("agent/subagents/told-notices.json", "[");
+		assert.equal(recallNotices(yard.agentDirectory, "/a"), undefined);
 	});
 });
