@@ -25,15 +25,15 @@ const MAX_STDERR_TAIL_CHARS = 2_000;
 const MAX_STRAY_EVENTS = 200;
 
 /**
- * What pi says, on both of its streams. Complaints of one that may have to be replaced are told once it has spoken: the
- * other one will have its own.
+ * What pi says, on both of its streams. Complaints of a pi that may have to be replaced are held back until its first event:
+ * another one would have its own.
  */
 export function readOutput(
 	[stdout, stderr, lifeline]: readonly [Readable, Readable, Readable],
 	packet: ChildPacket,
 	artifacts: Artifacts,
 	listener: Listener,
-	complaints: "at once" | "after speech",
+	complaints: "at once" | "after an event",
 	answer: (message: ToChild) => void,
 ) {
 	const secrets = packet.apiKey ? [packet.apiKey.key] : [];
@@ -57,21 +57,19 @@ export function readOutput(
 	});
 	const stray = createStray(artifacts, listener);
 	const tail = createTail();
-	let spoken = false;
-	let waiting: string[] | undefined = complaints === "after speech" ? [] : undefined;
+	let heldBack: string[] | undefined = complaints === "after an event" ? [] : undefined;
 	const complain = (text: string) => {
-		if (waiting) return void (waiting.length < MAX_STRAY_EVENTS && waiting.push(text));
+		if (heldBack) return void (heldBack.length < MAX_STRAY_EVENTS && heldBack.push(text));
 		tail.push(text);
 		artifacts.stderr(`${text}\n`);
 		stray("stderr", text);
 	};
 	const tellComplaints = () => {
-		const early = waiting ?? [];
-		waiting = undefined;
+		const early = heldBack ?? [];
+		heldBack = undefined;
 		for (const text of early) complain(text);
 	};
 	const onEvent = (event: RunEvent) => {
-		spoken = true;
 		tellComplaints();
 		listener.onEvent(event);
 	};
@@ -85,7 +83,12 @@ export function readOutput(
 	readLines(stdout, (line) => output.read(clean(line)), onDropped, listener, onLongLine);
 	stdout.on("close", output.end);
 	readLines(stderr, (line) => complain(clean(line).toString("utf8")), onDropped, listener);
-	return { stderrTail: tail.text, hasSpoken: () => spoken, tellComplaints, exitCode: () => exitCode };
+	return {
+		stderrTail: tail.text,
+		isHoldingBack: () => heldBack !== undefined,
+		tellComplaints,
+		exitCode: () => exitCode,
+	};
 }
 
 /**

@@ -64,7 +64,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 				packet,
 				artifacts,
 				listener,
-				when === "early" ? "after speech" : "at once",
+				when === "early" ? "after an event" : "at once",
 				tell,
 			);
 			tell(packet); // the lifeline stays open: its end is how the child learns that we are gone
@@ -73,7 +73,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 			return {
 				stderrTail: reading.stderrTail,
 				tellComplaints: reading.tellComplaints,
-				wasStillborn: () => when === "early" && !reading.hasSpoken(),
+				wasStillborn: reading.isHoldingBack,
 				pid: child.pid,
 				exit: told,
 				tell,
