@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { isRunId } from "../run-directory/names.ts";
 import { RUN_MARKER } from "./protocol.ts";
 
 export interface RunProcess {
@@ -16,8 +17,6 @@ export interface MarkedProcess extends RunProcess {
 	readonly home: string | undefined;
 	readonly temporary: string | undefined;
 }
-
-const RUN_ID = /^\d{8}-\d{6}-[0-9a-f]{8}$/;
 
 const MAX_COMMAND_CHARS = 200;
 
@@ -83,7 +82,7 @@ function marked(
 	command: () => string,
 ): MarkedProcess | undefined {
 	const runId = variable(RUN_MARKER);
-	if (runId === undefined || !RUN_ID.test(runId)) return undefined;
+	if (runId === undefined || !isRunId(runId)) return undefined;
 	return { pid, runId, command: commandOf(command()), home: variable("HOME"), temporary: variable("TMPDIR") };
 }
 

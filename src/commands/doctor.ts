@@ -4,6 +4,8 @@ import type { Trust } from "../definitions/trust.ts";
 import { doctorText, type Finding } from "../present/doctor-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { endLeftovers, findLeftovers, type Leftover } from "../run/leftovers.ts";
+import { moveRuns, strayRuns } from "../run-directory/move.ts";
+import { homeRunsOf, type RunPlaces } from "../run-directory/places.ts";
 import type { LoadedSettings } from "../settings.ts";
 import {
 	checkDefinitions,
@@ -30,6 +32,9 @@ export interface DoctorHost {
 /** `/subagents doctor`: looks at everything that a delegation needs, says what is wrong, and offers to end what is left over. */
 export async function doctor(context: ExtensionCommandContext, host: DoctorHost): Promise<void> {
 	const leftovers = await findLeftovers();
+	const { cwd } = context;
+	const places: RunPlaces = { cwd, agentDirectory: host.agentDirectory, runsIn: host.loaded.settings.runsIn };
+	const stray = await strayRuns(places);
 	const findings: Finding[] = [
 		checkVersions(VERSION, process.versions.node),
 		checkModels(host.models),
@@ -37,16 +42,42 @@ export async function doctor(context: ExtensionCommandContext, host: DoctorHost)
 		checkTrust(host.trust, context.cwd, host.agentDirectory),
 		checkSettings(host.loaded, host.activeTools, host.models),
 		await checkTmux(host.loaded.settings, process.env),
-		checkDirectories({
-			cwd: context.cwd,
-			agentDirectory: host.agentDirectory,
-			runsIn: host.loaded.settings.runsIn,
-		}),
+		checkDirectories(places),
+		...checkRuns(stray),
 		checkLeftovers(leftovers, host.loaded.settings.leftovers),
 	];
 	const worst = findings.some(({ level }) => level === "problem") ? "warning" : "info";
 	tell(context, doctorText(findings), worst);
 	if (leftovers.length > 0 && context.hasUI) await offerToEnd(leftovers, context);
+	if (stray.length > 0 && context.hasUI) await offerToMove(stray, places, context);
+}
+
+const runsOf = ({ length }: readonly string[]) => (length === 1 ? "1 run" : `${length} runs`);
+
+/** Searches of the project find what is in it. */
+function checkRuns(stray: readonly string[]): Finding[] {
+	if (stray.length === 0) return [];
+	const lines = ["Searches of the project find them. To move them to your agent directory: answer yes when asked."];
+	return [{ level: "note", title: `Runs: ${runsOf(stray)} of an earlier version inside of the project`, lines }];
+}
+
+async function offerToMove(
+	stray: readonly string[],
+	places: RunPlaces,
+	context: ExtensionCommandContext,
+): Promise<void> {
+	const question = `Move ${runsOf(stray)} out of the project?`;
+	const target = homeRunsOf(places);
+	if (!(await context.ui.confirm(question, `They are kept in ${target} then, and are found there.`))) {
+		return tell(context, "Nothing was moved.", "info");
+	}
+	const moved = await moveRuns(places);
+	const left = stray.length - moved;
+	tell(
+		context,
+		`Moved ${moved} of ${runsOf(stray)}${left === 0 ? "" : "; those that still run stay where they are"}.`,
+		"info",
+	);
 }
 
 function checkLeftovers(leftovers: readonly Leftover[], wanted: "end" | "keep"): Finding {

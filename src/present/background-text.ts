@@ -8,7 +8,7 @@ import {
 } from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
 import { isPersonsStop } from "../domain/state.ts";
-import { FILES } from "../run-directory/names.ts";
+import { FILES, RUN_ID_PATTERN } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
@@ -113,7 +113,7 @@ const SHOWN_FILES = (["meta", "events", "result", "stdout", "stderr", "transcrip
 const timeText = (at: number) => new Date(at).toJSON();
 
 /** A line of an answer that looks like a row is none of ours. */
-const ROW_HEADS = /^(?=[●✓✗■] \d{8}-\d{6}-[0-9a-f]{8} )/gm;
+const ROW_HEADS = new RegExp(`^(?=[●✓✗■] ${RUN_ID_PATTERN} )`, "gm");
 
 /** What a run that has ended said, whole where that is known; empty where it said nothing. `limit` characters at most. */
 export function saidText({ runId }: BackgroundRun, end: RunEnd, whole: string | undefined, limit: number): string {

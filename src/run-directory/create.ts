@@ -59,7 +59,7 @@ function again<T>(make: () => T): T {
 }
 
 /** A person may keep parts of the agent directory elsewhere, so links are followed there. */
-function makeHomeRuns({ cwd, agentDirectory }: RunPlaces): string {
+export function makeHomeRuns({ cwd, agentDirectory }: RunPlaces): string {
 	mkdirSync(agentDirectory, { recursive: true });
 	const runs = makeRuns(makeInside(agentDirectory, IN_AGENT, "follow"));
 	const project = join(runs, projectName(cwd));

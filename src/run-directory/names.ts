@@ -15,6 +15,9 @@ export const FILES = {
 
 const RUN_ID = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-f]{8}$/;
 
+/** The same inside of a larger pattern. */
+export const RUN_ID_PATTERN = String.raw`\d{8}-\d{6}-[0-9a-f]{8}`;
+
 export const isRunId = (text: string): boolean => RUN_ID.test(text);
 
 /** When a run started, as its id says: nothing has to be opened for it. */

@@ -78,7 +78,7 @@ export function locateRun(directory: string, places: Omit<RunPlaces, "runsIn">):
 	return candidates.find((path) => !isLink(dirname(path)) && isDirectory(path));
 }
 
-const isLink = (path: string): boolean => linkTarget(path) !== undefined;
+export const isLink = (path: string): boolean => linkTarget(path) !== undefined;
 
 function isDirectory(path: string): boolean {
 	try {

@@ -159,7 +159,10 @@ test("A40–A49, X9: a resume is checked before anything starts, tells every run
 				true,
 				'Cannot resume: session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.',
 			],
-			[true, `Cannot resume: session "${id}" is still running. Wait for it to complete before resuming.`],
+			[
+				true,
+				`Cannot resume: session "${id}" is resumed by two tasks of this call. Resume it in one of them, or in two calls after each other.`,
+			],
 			[true, 'Session "nothing" not found. The session may have expired or the ID is incorrect.'],
 		],
 	);
