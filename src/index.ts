@@ -46,6 +46,7 @@ import {
 	startedRuns,
 } from "./session/rebuild.ts";
 import { closeSession, runsInSessions, type SessionFiles } from "./session/session-files.ts";
+import { giveTurnsForEnds } from "./session/turns-for-ends.ts";
 import { loadSettings } from "./settings.ts";
 import { createRegistration } from "./tools/registration.ts";
 
@@ -76,6 +77,14 @@ export default function register(pi: ExtensionAPI): void {
 	pi.on("message_end", (event) => host.headStart.messageEnded(event));
 	pi.on("tool_execution_end", ({ toolCallId }) => host.headStart.callBegun(toolCallId));
 	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
+	giveTurnsForEnds({
+		...{ pi, background, context: host.context, sessionSignal: host.sessionSignal },
+		settings: (context) => settingsOf(host, context),
+		running: () =>
+			store.background
+				.filter(({ runId, progress }) => progress.kind === "running" && background.isOwn(runId))
+				.map(({ runId }) => runId),
+	});
 	pi.registerMessageRenderer(COMPLETION_MESSAGE, renderCompletion);
 	pi.registerMessageRenderer(INTERRUPTED_MESSAGE, renderNotice);
 	pi.registerCommand(

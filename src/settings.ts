@@ -38,6 +38,11 @@ export interface Settings {
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
+	/** Whether the end of a background run gives the agent a turn. */
+	readonly announce: "quiet" | "turn";
+	/** Whether `pi -p` stays until its background runs have ended, and for how many seconds at most. */
+	readonly waitInPrintMode: boolean;
+	readonly printModeTimeout: number;
 	/** Where runs are kept: in the agent directory, or inside of the project. */
 	readonly runsIn: "home" | "project";
 	/** Why no run may start: a limit that was asked for cannot be read, and no run goes without it. */
@@ -182,6 +187,9 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	outputLimit: ranged("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),
 	maxRuns: ranged("maxRuns", 200, 0, 1_000_000),
+	announce: { ...choice("announce", ["quiet", "turn"]), setBy: PERSON },
+	waitInPrintMode: { ...flag("waitInPrintMode", true), setBy: PERSON },
+	printModeTimeout: { ...ranged("printModeTimeout", 3_600, 1, 604_800), setBy: PERSON },
 	runsIn: { ...choice("runsIn", ["home", "project"]), setBy: PERSON },
 	definitionSources: {
 		key: "definitionSources",

@@ -37,7 +37,7 @@ export async function moveToBackground(
 		const released = await releaseRun({ runId: spec.runId, directory, socket: spec.socket }, token);
 		if (!released.ok) return released;
 		const run = backgroundRunOf(spec, directory, context.sessionManager.getSessionId());
-		const added = host.background.add({ ...run, startedAt }, released.value);
+		const added = host.background.add({ ...run, startedAt }, released.value, token);
 		if (!added.ok) {
 			released.value.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
 			released.value.closeWhenSent();

@@ -64,7 +64,7 @@ function shortened(text: string, max: number): string {
 	return kept === text ? text : `${kept}\n[${text.length - kept.length} more characters were not kept in the session]`;
 }
 
-/** What a session's entries tell of its runs, oldest first; `told` are the background runs whose end it has a message about. */
+/** What a session's entries tell of its runs, oldest first; `told` are the background runs whose end a message or a tool result has told. */
 export function readRuns(entries: readonly SessionEntry[]): {
 	readonly runs: readonly KeptRun[];
 	readonly told: ReadonlySet<string>;
@@ -75,6 +75,8 @@ export function readRuns(entries: readonly SessionEntry[]): {
 		if (type === "custom") READERS.get(customType)?.(runs, fieldsOf(data));
 		const runId = customType === COMPLETION_MESSAGE && type === "custom_message" && textIn(fieldsOf(details), "runId");
 		if (typeof runId === "string") told.add(runId);
+		const billed = type === "custom" && customType === BILLED_ENTRY ? textIn(fieldsOf(data), "runId") : undefined;
+		if (billed !== undefined && runs.has(billed)) told.add(billed);
 	}
 	return { runs: [...runs.values()], told };
 }

@@ -1,5 +1,5 @@
 import type { Usage } from "@earendil-works/pi-ai";
-import { type BackgroundRun, endStatusOf, isBackground } from "../domain/kept-run.ts";
+import { type BackgroundRun, isBackground } from "../domain/kept-run.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { isTrusted } from "../files/private.ts";
@@ -13,22 +13,29 @@ import {
 	readRuns,
 	type SessionEntry,
 } from "../records/session-entries.ts";
-import { type ControlClient, connectControl } from "../run/control-client.ts";
-import { isPlaced, killSupervisor } from "../run/watch.ts";
+import type { ControlClient } from "../run/control-client.ts";
+import { isPlaced } from "../run/watch.ts";
 import { locateRun } from "../run-directory/places.ts";
 import { createAttendance, startedOf } from "./attendance.ts";
+import { type BackgroundActions, createActions } from "./background-actions.ts";
 import { attempt, createCompletion, type SessionPort } from "./completion.ts";
+import { createEndNews, type EndNews } from "./end-news.ts";
 import type { RunSession } from "./rebuild.ts";
 
-export interface Background {
+export interface Background extends BackgroundActions {
 	/** Keeps a place for a run that is about to start, where fewer than `max` run; to be given back when it has started. */
 	reserve(max: number): Result<() => void>;
-	/** Takes a run that is ready to start into the session and watches it. Where that fails it must not start. */
-	add(run: BackgroundRun, control: ControlClient): Result<undefined>;
+	/**
+	 * Takes a run that is ready to start into the session and watches it. Where that fails it must not start. By the token its
+	 * supervisor knows this session.
+	 */
+	add(run: BackgroundRun, control: ControlClient, token: string): Result<undefined>;
 	/** After a start: what the entries tell, picked up where it is now. Resolves when that is known of every run. */
 	rebuild(entries: readonly SessionEntry[], places?: RunSession["places"]): Promise<void>;
-	/** Asks a run to stop; resolves to why that is not possible. */
-	stop(runId: string): Promise<string | undefined>;
+	/** Which ends the model has not seen yet. */
+	readonly news: EndNews;
+	/** Whether this process has started it. */
+	isOwn(runId: string): boolean;
 	/** What runs that have ended have cost, as far as no tool result of the session that started them has carried it; once. */
 	bill(): Usage | undefined;
 	/** Leaves all runs to themselves. */
@@ -44,14 +51,18 @@ export function createBackground(
 	{ unresponsiveMs }: { readonly unresponsiveMs: number } = { unresponsiveMs: UNRESPONSIVE_MS },
 ): Background {
 	let reserved = 0;
-	const find = (runId: string) => store.background.find((run) => run.runId === runId);
+	let catchingUp = false;
+	const news = createEndNews();
+	const tokens = new Map<string, string>();
 	const completion = createCompletion(port);
 	const showStatus = () => attempt(port, () => port.showStatus(footerText(store.counts())));
 	const attendance = createAttendance((run, end) => {
 		const ended: BackgroundRun = { ...run, progress: end };
 		store.put(ended);
 		showStatus();
-		completion.tell(ended, end);
+		if (news.isAwaited(run.runId)) completion.record(ended);
+		else completion.tell(ended, end);
+		if (!catchingUp && run.lifetime.owner === port.sessionId()) news.ended(ended);
 	}, port.warn);
 
 	return {
@@ -63,13 +74,16 @@ export function createBackground(
 			reserved++;
 			return ok(() => void reserved--);
 		},
-		add(run, control) {
+		news,
+		isOwn: (runId) => tokens.has(runId),
+		add(run, control, token) {
 			try {
 				port.appendEntry(RUN_ENTRY, encodeRun(run));
 			} catch (error) {
 				return err(`The run could not be kept in the session: ${messageOf(error)}`);
 			}
 			store.put(run);
+			tokens.set(run.runId, token);
 			showStatus();
 			attendance.attend(run, control);
 			return ok(undefined);
@@ -87,20 +101,11 @@ export function createBackground(
 				known.told,
 			);
 			for (const { run, end } of ended) completion.tell(run, end);
+			catchingUp = true; // what ended while pi was closed is told, and is no news
 			await Promise.all(runs.filter(({ progress }) => progress.kind === "running").map(attendance.pickUp));
+			catchingUp = false;
 		},
-		async stop(runId) {
-			const run = find(runId);
-			if (!run) return unknownRun(runId, store);
-			if (run.progress.kind === "ended") return `Run ${runId} has already ended: ${endStatusOf(run.progress.outcome)}`;
-			const control = await connectControl(run.lifetime.socket);
-			if (!control.ok) return `Run ${runId} does not answer: ${control.error.message}`;
-			attendance.expectStop(runId);
-			control.value.send({ type: "stop", cause: { kind: "aborted", by: "person" } });
-			control.value.closeWhenSent();
-			setTimeout(() => void insist(run, store), unresponsiveMs).unref();
-			return undefined;
-		},
+		...createActions({ store, tokens, news, completion, expectStop: attendance.expectStop, unresponsiveMs }),
 		bill() {
 			const open = store.background.flatMap((run) => openBill(run, port.sessionId()));
 			if (open.length === 0) return undefined;
@@ -110,7 +115,10 @@ export function createBackground(
 				return addUsage(sum, end.usage);
 			}, noUsage);
 		},
-		detach: attendance.detach,
+		detach() {
+			attendance.detach();
+			news.clear();
+		},
 	};
 }
 
@@ -130,14 +138,4 @@ function believed(named: BackgroundRun, places: RunSession["places"] | undefined
 	const placed = isPlaced(startedOf(run));
 	if (!placed && run.progress.kind === "running") return [];
 	return [{ ...run, distrusted: !placed || !isTrusted(run.directory) }];
-}
-
-/** Ends a supervisor that was asked to stop its run and has not. Its directory says which process that is. */
-async function insist({ runId, directory, distrusted }: BackgroundRun, store: RunStore): Promise<void> {
-	if (!distrusted && store.get(runId)?.progress.kind === "running") await killSupervisor(directory);
-}
-
-export function unknownRun(runId: string, store: RunStore): string {
-	const known = store.background.map((run) => run.runId).join(", ");
-	return `Unknown run: "${runId}". Known runs: ${known || "(none)"}`;
 }

@@ -19,6 +19,10 @@ export interface SessionPort {
 /** Tells a run's end to the session that started it, once, and nowhere else. Never throws. */
 export interface Completion {
 	tell(run: BackgroundRun, end: RunEnd): void;
+	/** Keeps the end in the session and says nothing yet: a tool that waited for it returns it, or it is told after all. */
+	record(run: BackgroundRun): void;
+	/** A tool has returned the end. */
+	returned(run: BackgroundRun): void;
 	/** What a session's entries show: of which ends it has an entry, and of which a message. */
 	begin(recorded: Iterable<string>, told: Iterable<string>): void;
 }
@@ -26,10 +30,13 @@ export interface Completion {
 export function createCompletion(port: SessionPort): Completion {
 	let recorded = new Set<string>();
 	let told = new Set<string>();
+	const record = (run: BackgroundRun) => {
+		if (!recorded.has(run.runId)) port.appendEntry(UPDATE_ENTRY, encodeRun(run, describeEnd(run)));
+		recorded.add(run.runId);
+	};
 	const tell = (run: BackgroundRun, end: RunEnd) => {
 		const { runId } = run;
-		if (!recorded.has(runId)) port.appendEntry(UPDATE_ENTRY, encodeRun(run, describeEnd(run)));
-		recorded.add(runId);
+		record(run);
 		if (told.has(runId)) return;
 		const { notice, text, details } = completionText(run, end);
 		if (!wasStoppedByPerson(end)) port.notify(notice, end.outcome.kind === "completed" ? "info" : "error");
@@ -55,6 +62,13 @@ export function createCompletion(port: SessionPort): Completion {
 	};
 	return {
 		tell: (run, end) => attempt(port, () => tellOnce(run, end)),
+		record(run) {
+			if (run.lifetime.owner === port.sessionId()) attempt(port, () => record(run));
+		},
+		returned(run) {
+			told.add(run.runId);
+			if (!run.distrusted) markTold(run.directory);
+		},
 		begin(withEntry, withMessage) {
 			recorded = new Set(withEntry);
 			told = new Set(withMessage);

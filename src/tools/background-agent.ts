@@ -95,7 +95,7 @@ async function launch(parameters: BackgroundParameters, call: Call): Promise<Res
 	const run = backgroundRunOf(spec, directory, context.sessionManager.getSessionId());
 	const started = await start(
 		prepared.value.run,
-		(control) => (stop.aborted ? err(ABORTED) : host.background.add(run, control)),
+		(control) => (stop.aborted ? err(ABORTED) : host.background.add(run, control, prepared.value.run.token)),
 		prepared.value.launch,
 	);
 	return started.ok ? ok(run) : started;

@@ -8,7 +8,7 @@ import { shareLimit } from "../present/preset-text.ts";
 import { renderContent } from "../present/text-view.ts";
 import { shownDirectory } from "../run-directory/places.ts";
 import { readResult } from "../run-directory/result.ts";
-import { unknownRun } from "../session/background.ts";
+import { unknownRun } from "../session/background-actions.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 import { READ_ONLY } from "./read-only.ts";
 import { refuseUnknownFields } from "./unknown-fields.ts";
@@ -66,7 +66,7 @@ function selected({ store }: Host, runId: string | undefined, includeCompleted: 
 }
 
 /** What runs that have ended said, whole from their directories while those are there. */
-async function answersOf(runs: readonly BackgroundRun[]): Promise<(string | undefined)[]> {
+export async function answersOf(runs: readonly BackgroundRun[]): Promise<(string | undefined)[]> {
 	return await Promise.all(
 		runs.map(async ({ progress, directory, distrusted }) => {
 			const result = progress.kind === "ended" && !distrusted ? await readResult(directory) : undefined;
@@ -76,7 +76,7 @@ async function answersOf(runs: readonly BackgroundRun[]): Promise<(string | unde
 }
 
 /** The text is all that the model sees: a run that has ended tells its answer, all together no more than the limit. */
-function describe(
+export function describe(
 	runs: readonly BackgroundRun[],
 	whole: readonly (string | undefined)[],
 	limit: number,

@@ -6,6 +6,7 @@ import { modelSetKey } from "../plan/model-parameter.ts";
 import type { Settings } from "../settings.ts";
 import { backgroundTool } from "./background-agent.ts";
 import { backgroundStatusTool } from "./background-status.ts";
+import { controlTool } from "./control.ts";
 import { subagentTool } from "./subagent.ts";
 
 /**
@@ -34,6 +35,7 @@ export function createModelTools(host: Host): ModelTools {
 		if (!families.includes("background")) return;
 		add(backgroundTool(host, available));
 		add(backgroundStatusTool(host));
+		add(controlTool(host));
 	};
 	const withdraw = () => {
 		const active = pi.getActiveTools();

@@ -66,6 +66,6 @@ export function createRegistration(host: Host): Registration {
 const toolsOf = (families: Settings["families"]): readonly string[] => [
 	...(families.includes("delegate") ? ["delegate_to_subagents"] : []),
 	...(families.includes("subagent") ? ["subagent"] : []),
-	...(families.includes("background") ? ["background_agent", "background_agent_status"] : []),
+	...(families.includes("background") ? ["background_agent", "background_agent_status", "subagent_control"] : []),
 	...(families.length > 0 ? ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"] : []),
 ];

@@ -11,7 +11,7 @@ import { background, isParent, runIdIn, stage, status } from "./background-stage
 const LATE_MODELS = fileURLToPath(new URL("../rig/fixtures/late-models.ts", import.meta.url));
 
 const READING = ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"];
-const BACKGROUND = ["background_agent", "background_agent_status"];
+const BACKGROUND = ["background_agent", "background_agent_status", "subagent_control"];
 
 /** The models that a tool's parameter offers in a request; undefined where the tool is not there. */
 function offered(request: ModelRequest | undefined, tool: string): unknown {

@@ -70,7 +70,12 @@ export interface Person {
 
 export async function stage(t: TestContext, options: HomeOptions = {}): Promise<Stage> {
 	const server = await startModelServer();
-	const home = createHome(server, options);
+	const { subagents, ...settings } = options.settings ?? {};
+	// Where nothing else is said, `pi -p` leaves its runs behind, as a process that is killed does.
+	const home = createHome(server, {
+		...options,
+		settings: { ...settings, subagents: { waitInPrintMode: false, ...(subagents as object | undefined) } },
+	});
 	home.write(
 		join(home.agentDir, "subagents", "scout.md"),
 		"---\nname: scout\ndescription: looks around\nmodel: mock/mock-2\ntools: read,ls\n---\nYou look around.\n",

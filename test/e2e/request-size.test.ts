@@ -10,10 +10,10 @@ const extension = join(ROOT, "index.js");
 
 /** What a request may grow by at most. */
 const LIMITS = [
-	{ families: ["delegate", "subagent", "background"], limit: 3_600 },
+	{ families: ["delegate", "subagent", "background"], limit: 4_000 },
 	{ families: ["delegate"], limit: 2_000 },
 	{ families: ["subagent"], limit: 1_650 },
-	{ families: ["background"], limit: 1_550 },
+	{ families: ["background"], limit: 1_950 },
 	{ families: [], limit: 0 },
 ];
 

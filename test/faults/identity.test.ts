@@ -110,7 +110,7 @@ async function begin(
 ): Promise<BackgroundRun> {
 	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
 	const run = startingRun(prepared, owner);
-	const started = await start(prepared, (control) => background.add(run, control));
+	const started = await start(prepared, (control) => background.add(run, control, "token"));
 	assert.ok(started.ok, JSON.stringify(started));
 	return run;
 }

@@ -79,7 +79,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	async function begin(steps: readonly FakeStep[], background: Background, owner = "recorded"): Promise<BackgroundRun> {
 		const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
 		const run = startingRun(prepared, owner);
-		const started = await start(prepared, (control) => background.add(run, control));
+		const started = await start(prepared, (control) => background.add(run, control, "token"));
 		assert.ok(started.ok, JSON.stringify(started));
 		begun.push(run);
 		return run;
@@ -132,7 +132,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.ok(made.ok);
 		const moved = { ...prepared, spec: made.value.spec, directory: made.value.path };
 		const run = startingRun(moved, "recorded");
-		const started = await start(moved, (control) => background.add(run, control));
+		const started = await start(moved, (control) => background.add(run, control, "token"));
 		assert.ok(started.ok, JSON.stringify(started));
 		begun.push(run);
 		return run;
@@ -656,7 +656,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		session.end();
 		const prepared = yard.prepare([{ say: "never" }], { lifetime: "background" });
 		const run = startingRun(prepared, "recorded");
-		const started = await start(prepared, (control) => background.add(run, control));
+		const started = await start(prepared, (control) => background.add(run, control, "token"));
 		assert.equal(started.ok, false);
 		assert.deepEqual(store.runs, []);
 		await waitForResult(run);
