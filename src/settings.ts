@@ -38,6 +38,8 @@ export interface Settings {
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
+	/** How many seconds before its timeout a run is told to finish; 0 = never. */
+	readonly wrapUpSeconds: number;
 	/** Whether the end of a background run gives the agent a turn. */
 	readonly announce: "quiet" | "turn";
 	/** Whether `pi -p` stays until its background runs have ended, and for how many seconds at most. */
@@ -187,6 +189,7 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	outputLimit: ranged("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),
 	maxRuns: ranged("maxRuns", 200, 0, 1_000_000),
+	wrapUpSeconds: ranged("wrapUpSeconds", 30, 0, 3_600),
 	announce: { ...choice("announce", ["quiet", "turn"]), setBy: PERSON },
 	waitInPrintMode: { ...flag("waitInPrintMode", true), setBy: PERSON },
 	printModeTimeout: { ...ranged("printModeTimeout", 3_600, 1, 604_800), setBy: PERSON },

@@ -25,6 +25,7 @@ const DEFAULTS = {
 	outputLimit: 51_200,
 	runRetentionDays: 14,
 	maxRuns: 200,
+	wrapUpSeconds: 30,
 	announce: "quiet",
 	waitInPrintMode: true,
 	printModeTimeout: 3_600,

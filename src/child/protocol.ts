@@ -7,7 +7,7 @@ import type { FailedModel } from "../domain/provider-failure.ts";
 import type { ModelRef, Packet, RunSpec } from "../domain/spec.ts";
 import type { RunResult } from "../domain/state.ts";
 import type { Receipt, Sender, Steer } from "../domain/steer.ts";
-import type { WrapUp } from "../domain/wrap-up.ts";
+import type { BudgetWrapUp } from "../domain/wrap-up.ts";
 import { isPrivate } from "../files/private.ts";
 
 /** In the environment of every child and of all that it starts: how the processes of a run are found again. */
@@ -71,7 +71,7 @@ export interface SlotRequest {
 export type FromChild =
 	/** A key that it uses, so that the supervisor can keep it out of all it writes. */
 	| { readonly key: string }
-	| { readonly wrapUp: WrapUp }
+	| { readonly wrapUp: BudgetWrapUp }
 	| { readonly failed: FailedModel }
 	| { readonly slots: SlotRequest }
 	| { readonly spent: SpendingRequest }

@@ -1,6 +1,9 @@
+import { randomUUID } from "node:crypto";
 import type { RunEvent } from "../domain/event.ts";
+import type { RunSpec } from "../domain/spec.ts";
 import type { RunState } from "../domain/state.ts";
 import { type Receipt, type Sender, type Steer, steerText } from "../domain/steer.ts";
+import { timeText } from "../domain/wrap-up.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import type { ToChild } from "./protocol.ts";
 
@@ -20,17 +23,23 @@ export function createSteering({ artifacts, state, record, tell }: SteeredRun) {
 	let onReceipt: OnReceipt = () => {};
 	let over = false;
 	const queued = () => state().steers.filter(({ receipt }) => receipt.kind === "queued");
+	const steer = (steer: Steer, from: Sender): void => {
+		const { stopCause, finalized, steers } = state();
+		if (steers.some(({ id }) => id === steer.id)) return;
+		if (over || stopCause || finalized) return void onReceipt(steer.id, { kind: "undelivered" });
+		record({ type: "steer-queued", at: Date.now(), steer, from });
+		onReceipt(steer.id, { kind: "queued" });
+		tell({ steer });
+	};
 	return {
 		onReceipt(listener: OnReceipt) {
 			onReceipt = listener;
 		},
-		steer(steer: Steer, from: Sender): void {
-			const { stopCause, finalized, steers } = state();
-			if (steers.some(({ id }) => id === steer.id)) return;
-			if (over || stopCause || finalized) return void onReceipt(steer.id, { kind: "undelivered" });
-			record({ type: "steer-queued", at: Date.now(), steer, from });
-			onReceipt(steer.id, { kind: "queued" });
-			tell({ steer });
+		steer,
+		/** Its time is almost up: its model is told, unless it is giving its last answer anyway. */
+		remind({ limits, contract }: Pick<RunSpec, "limits" | "contract">): void {
+			const text = timeText(Math.round((limits.wrapUpMs ?? 0) / 1_000), contract);
+			steer({ id: randomUUID(), text, when: "while-working" }, "limit");
 		},
 		/** For a pi that has just been given its packet. */
 		unheard: (): readonly ToChild[] => queued().map(({ id, text, when }) => ({ steer: { id, text, when } })),

@@ -44,7 +44,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		if (state.stopCause === undefined) record({ type: "stopping", at: Date.now(), cause });
 		child.stop(cause.kind === "aborted" && cause.by === "parent-death" ? ORPHAN_GRACE_MS : GRACE_MS);
 	};
-	const guard = createGuard(spec.limits, stop);
+	const guard = createGuard(spec.limits, stop, () => steering.remind(spec));
 
 	/** Decided from all that pi has printed: to be asked when its pipes are drained. */
 	const outcomeAfter = (exit: Exit) => corrections.judge(conclude(state, exit, corrections.made(), child.stderrTail()));

@@ -63,8 +63,10 @@ function isSame(one: string, other: string): boolean {
 	return a.length === b.length && timingSafeEqual(a, b);
 }
 
+const WHENS: readonly unknown[] = ["turn-end", "now", "while-working"] satisfies readonly Steer["when"][];
+
 /** Any process of the user can write to the socket. */
 function isSteer(value: unknown): value is Steer {
 	const { id, text, when } = (value ?? {}) as Partial<Record<keyof Steer, unknown>>;
-	return typeof id === "string" && typeof text === "string" && text !== "" && (when === "turn-end" || when === "now");
+	return typeof id === "string" && typeof text === "string" && text !== "" && WHENS.includes(when);
 }

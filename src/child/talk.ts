@@ -27,10 +27,10 @@ export function createTalk(pi: ExtensionAPI): Talk {
 		| { readonly kind: "none" | "interrupted" }
 		| { readonly kind: "working"; readonly context: ExtensionContext } = { kind: "none" };
 	let completed = false;
-	const take = () => {
-		if (closed || waiting.length === 0) return undefined;
-		const taken = waiting;
-		waiting = [];
+	const take = (fits: (steer: Steer) => boolean = () => true) => {
+		const taken = closed ? [] : waiting.filter(fits);
+		if (taken.length === 0) return undefined;
+		waiting = waiting.filter((steer) => !taken.includes(steer));
 		return {
 			customType: STEER_MESSAGE,
 			content: taken.map(({ text }) => ({ type: "text" as const, text })),
@@ -38,8 +38,8 @@ export function createTalk(pi: ExtensionAPI): Talk {
 			details: { ids: taken.map(({ id }) => id) },
 		};
 	};
-	const deliver = (delivery: Delivery) => {
-		const message = take();
+	const deliver = (delivery: Delivery, fits?: (steer: Steer) => boolean) => {
+		const message = take(fits);
 		if (message) pi.sendMessage(message, delivery);
 		return message !== undefined;
 	};
@@ -54,20 +54,21 @@ export function createTalk(pi: ExtensionAPI): Talk {
 		goingOn = false;
 	});
 	// pi looks into its queue right after this. A failed turn may be retried, and the text would become part of that.
-	pi.on("turn_end", async ({ message }) => {
+	pi.on("turn_end", async ({ message, toolResults }) => {
 		await allThatWasSent();
 		const failed = message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
-		if (!failed && work.kind !== "interrupted") deliver({ deliverAs: "steer" });
+		const fits = toolResults.length > 0 ? undefined : makesItGoOn;
+		if (!failed && work.kind !== "interrupted") deliver({ deliverAs: "steer" }, fits);
 	});
 	pi.on("agent_before_settle", async ({ outcome }) => {
 		await allThatWasSent();
 		completed = outcome === "completed";
-		goingOn = completed && deliver({ deliverAs: "followUp" });
+		goingOn = completed && deliver({ deliverAs: "followUp" }, makesItGoOn);
 	});
 	pi.on("agent_settled", () => {
 		const wasInterrupted = work.kind === "interrupted";
 		work = { kind: "none" };
-		if (wasInterrupted || completed) deliver({ triggerTurn: true });
+		if (wasInterrupted || completed) deliver({ triggerTurn: true }, makesItGoOn);
 		completed = false;
 	});
 	return {
@@ -84,6 +85,8 @@ export function createTalk(pi: ExtensionAPI): Talk {
 		isGoingOn: () => goingOn,
 	};
 }
+
+const makesItGoOn = ({ when }: Steer) => when !== "while-working";
 
 /** Whoever was told that a text is queued expects it to count: what has arrived meanwhile is read first. */
 async function allThatWasSent(): Promise<void> {

@@ -3,7 +3,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Amounts, createMeter, describeUse, type UsedUp } from "../domain/budget.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import type { Contract } from "../domain/spec.ts";
-import type { WrapUp, WrapUpReason } from "../domain/wrap-up.ts";
+import type { BudgetReason, BudgetWrapUp } from "../domain/wrap-up.ts";
 import type { ChildPacket } from "./protocol.ts";
 
 /** Has a run finish with what it has. */
@@ -23,23 +23,23 @@ export interface WrapUpControl {
  */
 export function createWrapUp(
 	{ allowance, contract }: Pick<ChildPacket, "allowance" | "contract">,
-	tell: (wrapUp: WrapUp) => void,
+	tell: (wrapUp: BudgetWrapUp) => void,
 	spend: (used: Amounts) => Promise<UsedUp | undefined>,
 ): WrapUpControl {
 	const meter = createMeter(allowance);
 	let reason = reasonOf(meter.usedUp());
-	let stage: WrapUp["stage"] | undefined;
+	let stage: BudgetWrapUp["stage"] | undefined;
 	/** Of the current message: whether it hands over an answer, and which of its calls were asked about or let it end. */
 	let finalizes = false;
 	let asked = new Set<string>();
 	let ending = new Set<string>();
 
-	const enter = (next: WrapUp["stage"], why: WrapUpReason) => {
+	const enter = (next: BudgetWrapUp["stage"], why: BudgetReason) => {
 		if (stage === next) return;
 		stage = next;
 		tell({ reason: why, stage });
 	};
-	const refuse = (why: WrapUpReason): string => {
+	const refuse = (why: BudgetReason): string => {
 		if (stage === undefined) enter("told", why);
 		return refusalFor(why, contract);
 	};
@@ -89,7 +89,7 @@ export function createWrapUp(
 	};
 }
 
-const reasonOf = (usedUp: UsedUp | undefined): WrapUpReason | undefined => usedUp && { kind: "budget", ...usedUp };
+const reasonOf = (usedUp: UsedUp | undefined): BudgetReason | undefined => usedUp && { kind: "budget", ...usedUp };
 
-const refusalFor = (reason: WrapUpReason, { kind }: Contract): string =>
+const refusalFor = (reason: BudgetReason, { kind }: Contract): string =>
 	`Not done: ${reason.of === "session" ? "the session's" : "your"} budget is used up (${describeUse(reason)}). Answer now with what you have${kind === "finalize" ? `, by calling ${FINALIZE_TOOL}` : ""}: what is done, what is not.`;

@@ -3,7 +3,7 @@ import type { UsedUp } from "./budget.ts";
 import type { FailedModel } from "./provider-failure.ts";
 import type { RunResult } from "./state.ts";
 import type { Sender, Steer } from "./steer.ts";
-import type { WrapUp } from "./wrap-up.ts";
+import type { BudgetWrapUp } from "./wrap-up.ts";
 
 /** What a sub-agent's conversation consists of. pi's own system messages are not part of it. */
 export type ChatMessage = Exclude<Message, { role: "system" }>;
@@ -54,7 +54,7 @@ export type RunEvent =
 	| { readonly type: "waiting"; readonly for: string; readonly before: number }
 	| { readonly type: "admitted" }
 	/** The run has to finish with what it has. */
-	| ({ readonly type: "wrap-up" } & WrapUp)
+	| ({ readonly type: "wrap-up" } & BudgetWrapUp)
 	| { readonly type: "stopping"; readonly at: number; readonly cause: StopCause }
 	/** Somebody has sent it a text, which waits for its next turn. */
 	| { readonly type: "steer-queued"; readonly at: number; readonly steer: Steer; readonly from: Sender }

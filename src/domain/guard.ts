@@ -11,14 +11,16 @@ const MAX_TICK_MS = 1_000;
 
 /**
  * Time is counted in ticks of a monotonic clock: while the machine sleeps or this process is stopped nothing ticks, and
- * what was missed is not charged to the run.
+ * what was missed is not charged to the run. `onLate` is called once, when the timeout is near.
  */
-export function createGuard(limits: Limits, ask: (cause: StopCause) => void): Guard {
+export function createGuard(limits: Limits, ask: (cause: StopCause) => void, onLate: () => void = () => {}): Guard {
 	const tickMs = Math.min(MAX_TICK_MS, Math.max(10, limits.timeoutMs / 20));
 	let last = performance.now();
 	let activeMs = 0;
 	/** Active time at the last tool call, or at the timeout, whichever is later. */
 	let idleSinceMs = limits.timeoutMs;
+	const { wrapUpMs = 0 } = limits;
+	let lateAtMs = wrapUpMs > 0 ? limits.timeoutMs - wrapUpMs : Number.POSITIVE_INFINITY;
 	let repeated = { signature: "", count: 0 };
 	/** While it waits for others it is not at fault. */
 	let waits = false;
@@ -26,6 +28,10 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void): Gu
 		const now = performance.now();
 		if (!waits) activeMs += Math.min(now - last, 2 * tickMs);
 		last = now;
+		if (activeMs >= lateAtMs) {
+			lateAtMs = Number.POSITIVE_INFINITY;
+			onLate();
+		}
 		if (activeMs - idleSinceMs >= limits.idleGraceMs) ask({ kind: "timeout", afterMs: limits.timeoutMs });
 	};
 	const timer = limits.timeoutMs > 0 ? setInterval(tick, tickMs) : undefined;

@@ -72,6 +72,8 @@ export interface Limits {
 	readonly timeoutMs: number;
 	/** After the timeout, how long without a new tool call before the run is stopped. 0 = stop at the timeout. */
 	readonly idleGraceMs: number;
+	/** How long before the timeout its model is told to finish; missing or 0: never. */
+	readonly wrapUpMs?: number;
 	/** Identical consecutive tool calls that count as a loop. 0 = off. */
 	readonly repeatedCalls: number;
 }

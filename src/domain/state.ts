@@ -8,7 +8,7 @@ import { unreachable } from "./result.ts";
 import type { Contract } from "./spec.ts";
 import { delivered, type SentSteer, undelivered, withSteer } from "./steer.ts";
 import { addUsage, noUsage } from "./usage.ts";
-import type { WrapUp, WrapUpReason } from "./wrap-up.ts";
+import type { BudgetReason, BudgetWrapUp, WrapUp, WrapUpReason } from "./wrap-up.ts";
 
 export type Phase =
 	| { readonly kind: "queued" }
@@ -152,7 +152,7 @@ function fold(state: RunState, event: RunEvent): RunState {
 			return { ...state, failedModels: [...state.failedModels, failed] };
 		}
 		case "wrap-up":
-			return { ...state, wrapUp: { reason: state.wrapUp?.reason ?? event.reason, stage: event.stage } };
+			return { ...state, wrapUp: budgetWrapUp(state.wrapUp, event) };
 		case "stopping":
 			return { ...state, stopCause: state.stopCause ?? event.cause }; // the first one wins
 		case "steer-queued":
@@ -186,6 +186,12 @@ function begun(state: RunState, at: number): RunState {
 	};
 }
 
+/** The first reason counts; a budget counts more than time, because it stops the run. */
+const budgetWrapUp = (before: WrapUp | undefined, { reason, stage }: BudgetWrapUp): BudgetWrapUp => ({
+	reason: before?.reason.kind === "budget" ? before.reason : reason,
+	stage,
+});
+
 /** A supervisor hands a steer that its first pi did not receive to the next one: it is the same steer. */
 function withQueued(state: RunState, steer: SentSteer): RunState {
 	if (state.steers.some(({ id }) => id === steer.id)) return state;
@@ -194,7 +200,11 @@ function withQueued(state: RunState, steer: SentSteer): RunState {
 
 function withReceived(state: RunState, ids: readonly string[]): RunState {
 	const { steers, now } = delivered(state.steers, ids, state.turns + 1);
-	return now.reduce((next, steer) => withEntry(next, { kind: "steer", steer }), { ...state, steers });
+	const isLate = now.some(({ from }) => from === "limit");
+	const wrapUp: RunState["wrapUp"] = isLate
+		? (state.wrapUp ?? { reason: { kind: "time" }, stage: "told" })
+		: state.wrapUp;
+	return now.reduce((next, steer) => withEntry(next, { kind: "steer", steer }), { ...state, steers, wrapUp });
 }
 
 /** The result counts, where a full disk or a deleted directory has kept some of the events from us. */
@@ -294,7 +304,7 @@ function lastAnswer(state: RunState): AssistantMessage | undefined {
 }
 
 /** It went on calling tools: what it wrote beside the calls is its answer, unless it has to hand one over. */
-function stoppedShort(reason: WrapUpReason, last: AssistantMessage, contract: Contract): Outcome {
+function stoppedShort(reason: BudgetReason, last: AssistantMessage, contract: Contract): Outcome {
 	const text = textOf(last);
 	if (contract.kind === "finalize" || text.trim() === "") return failed({ kind: "stopped", cause: reason });
 	return { kind: "completed", text, end: last.stopReason === "length" ? "output-limit" : "natural" };

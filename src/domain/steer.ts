@@ -9,15 +9,15 @@ export interface Steer {
 	readonly id: string;
 	/** Reaches the model exactly as it is. */
 	readonly text: string;
-	/** `now` interrupts what the sub-agent is doing. */
-	readonly when: "turn-end" | "now";
+	/** `now` interrupts what the sub-agent is doing; `while-working` never makes it go on after its last answer. */
+	readonly when: "turn-end" | "now" | "while-working";
 }
 
 /**
  * What is proven of a steer's sender. `session` and `model` know the secret of the parent that started the run: its person, and
- * its model. All that is known of `process` is that it belongs to the same user.
+ * its model. All that is known of `process` is that it belongs to the same user. `limit` is the run's own supervisor.
  */
-export type Sender = "session" | "model" | "process";
+export type Sender = "session" | "model" | "process" | "limit";
 
 /** What became of a steer. */
 export type Receipt =
@@ -57,6 +57,7 @@ export const SENDER_WORDS: Readonly<Record<Sender, string>> = {
 	session: "your session",
 	model: "the parent's model",
 	process: "another process of yours",
+	limit: "its time limit",
 };
 
 /** How a transcript names a steer: the model receives the bare text. */

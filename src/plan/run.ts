@@ -84,6 +84,7 @@ export async function planRun(
 			limits: {
 				timeoutMs: timeoutSeconds * 1_000,
 				idleGraceMs: settings.idleGraceSeconds * 1_000,
+				wrapUpMs: wrapUpMsOf(timeoutSeconds, settings.wrapUpSeconds),
 				repeatedCalls: settings.repeatedCalls,
 			},
 			budget: smallest(found?.value.budget ?? NO_AMOUNTS, budgetOf(settings)),
@@ -99,6 +100,11 @@ export async function planRun(
 		packet: { prompt: [...attachments.blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
 	});
 }
+
+/** Short tasks would be told before they have begun. */
+const MIN_WRAP_UP_TIMEOUT_SECONDS = 60;
+const wrapUpMsOf = (timeoutSeconds: number, wrapUpSeconds: number): number =>
+	timeoutSeconds < MIN_WRAP_UP_TIMEOUT_SECONDS ? 0 : Math.min(wrapUpSeconds * 1_000, timeoutSeconds * 100);
 
 const contractFor = (contract: Contract, definition: AgentDefinition | undefined): Contract =>
 	contract.kind === "finalize" && definition?.mayAsk === false ? { ...contract, mayAsk: false } : contract;

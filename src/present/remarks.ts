@@ -19,8 +19,9 @@ function failedModels({ outcome, model, failedModels: failed = [] }: RemarkableR
 
 function cutShortBy({ outcome, cutShort }: RemarkableResult): readonly string[] {
 	// A run without an answer has failed for that reason, and its error says so.
-	const isSaid =
-		outcome.kind === "failed" && outcome.failure.kind === "stopped" && outcome.failure.cause.kind === "budget";
+	const cause =
+		outcome.kind === "failed" && outcome.failure.kind === "stopped" ? outcome.failure.cause.kind : undefined;
+	const isSaid = cause === (cutShort?.kind === "time" ? "timeout" : "budget");
 	return cutShort && !isSaid ? [describeWrapUp(cutShort)] : [];
 }
 

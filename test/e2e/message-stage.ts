@@ -4,6 +4,7 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Result } from "../../src/domain/result.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
+import type { Steer } from "../../src/domain/steer.ts";
 import { createSteer, type SentMessage, STRANGER, sendMessage } from "../../src/run/act-on-run.ts";
 import type { StartedRun } from "../../src/run/watch.ts";
 import { createHome, type Home, type HomeOptions } from "../rig/home.ts";
@@ -19,7 +20,7 @@ export interface MessageStage {
 	readonly server: ModelServer;
 	/** The run with this task, once it is there. */
 	runOf(task: string): Promise<StartedRun & { readonly spec: RunSpec }>;
-	send(task: string, text: string, when?: "turn-end" | "now"): Promise<Result<SentMessage>>;
+	send(task: string, text: string, when?: Steer["when"]): Promise<Result<SentMessage>>;
 }
 
 export async function messageStage(t: TestContext, options: HomeOptions = {}): Promise<MessageStage> {

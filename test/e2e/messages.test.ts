@@ -6,6 +6,7 @@ import type { Result } from "../../src/domain/result.ts";
 import type { SentMessage } from "../../src/run/act-on-run.ts";
 import { startDelegation } from "../rig/delegation.ts";
 import { hang, type ModelRequest, type Script, text, toolCall } from "../rig/model-server.ts";
+import { until } from "../rig/until.ts";
 import { EXTENSION, type MessageStage, messageStage } from "./message-stage.ts";
 
 const receiptOf = async (sent: Result<SentMessage>) => {
@@ -69,7 +70,6 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 			const trail = () => readFileSync(join(directory, "events.jsonl"), "utf8");
 			const begun = first.kind === "tools" ? '"tool_execution_start"' : "I think that";
 			await stage.server.waitForRequest(({ lastUser }) => lastUser === "look around", 30_000);
-			const { until } = await import("../rig/until.ts");
 			await until(() => trail().includes(begun), "the child to work");
 			const sent = await stage.send("look around", "stop that", "now");
 			const receipt = await receiptOf(sent);
@@ -124,5 +124,24 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		const { childRequests, results } = await done;
 		assert.deepEqual(userTexts(childRequests[1] as ModelRequest), ["judge it", "what do you say?"]);
 		assert.match(results[0]?.text ?? "", /guilty/);
+	});
+
+	test("a reminder is delivered between tools, and does not make a run go on after its last answer", async (t) => {
+		const stage = await messageStage(t);
+		const receipts = new Map<string, Promise<unknown>>();
+		const { done } = startDelegation(stage.home, stage.server, {
+			extension: EXTENSION,
+			args: { tasks: ["work", "talk"].map((prompt) => ({ name: prompt, prompt })) },
+			child: async (request) => {
+				if (request.turn === 1) return text("as far as I got");
+				const task = request.lastUser;
+				receipts.set(task, receiptOf(await stage.send(task, "hurry", "while-working")));
+				return task === "talk" ? text("talked") : toolCall("bash", { command: "echo on" });
+			},
+		});
+		const { childRequests } = await done;
+		assert.equal(childRequests.length, 3);
+		assert.deepEqual(await receipts.get("work"), { kind: "delivered", turn: 2 });
+		assert.deepEqual(await receipts.get("talk"), { kind: "undelivered" });
 	});
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createLineSplitter } from "../../src/domain/lines.ts";
 import type { RunState } from "../../src/domain/state.ts";
+import { remarksOn } from "../../src/present/remarks.ts";
 import { createSteer, type Proof, STRANGER, sendMessage, stopRun } from "../../src/run/act-on-run.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
 import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
@@ -182,5 +183,18 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.deepEqual(await sent.settled, { kind: "delivered", turn: 2 });
 		const { steers } = await run.done;
 		assert.equal(steers.length, 1);
+	});
+
+	test("shortly before its timeout a run is told once to finish, and its result says that its time was up", async () => {
+		const limits = { timeoutMs: 60_000, idleGraceMs: 0, wrapUpMs: 59_900, repeatedCalls: 5 };
+		const run = yard.start([{ receive: 1 }], { limits });
+		const state = await run.done;
+		const result = endOf(state);
+		assert.match(JSON.parse(result.text)[0].text, /^Your time is almost up: about 60 s are left\. Finish now/);
+		assert.equal(result.outcome.kind, "completed");
+		assert.deepEqual(remarksOn(result), ["its time was up"]);
+		assert.equal(state.steers.length, 1);
+		const untold = endOf(await yard.start([{ hear: 1 }, { say: "done anyway" }], { limits }).done);
+		assert.deepEqual(remarksOn(untold), []);
 	});
 });
