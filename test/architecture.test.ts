@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 		"plan",
 		"run",
 		"call/host.ts",
+		"tools/background-schema.ts",
 		"tools/delegate-schema.ts",
 		"tools/subagent-schema.ts",
 		"settings.ts",

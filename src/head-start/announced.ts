@@ -1,7 +1,7 @@
 import type { Parent } from "../plan/parent.ts";
-import { presetRequest } from "../plan/preset.ts";
 import type { RunRequest } from "../plan/run.ts";
 import type { Family } from "../settings.ts";
+import { parseBackground } from "../tools/background-schema.ts";
 import { parseTasks } from "../tools/delegate-schema.ts";
 import { parseSubagent } from "../tools/subagent-schema.ts";
 
@@ -42,10 +42,10 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
 		family: "background",
 		tasks: (args) => [args],
 		text: "task",
-		requestOf({ preset, model, cwd }) {
+		requestOf({ preset, model, cwd }, _args, parent) {
 			if (typeof preset !== "string") return undefined;
-			const asked = strings({ model, cwd });
-			return presetRequest({ preset, task: text, model: asked.model, cwd: asked.cwd }, "background", undefined);
+			const parsed = parseBackground({ preset, task: text, ...strings({ model, cwd }) }, parent);
+			return parsed.ok ? parsed.value : undefined;
 		},
 	},
 };

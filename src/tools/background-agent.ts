@@ -1,33 +1,22 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
-import { type Static, Type } from "typebox";
 import { backgroundRunOf } from "../call/background-run.ts";
 import { type Call, callOf, planRows, prepareRow } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
 import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AvailableModel } from "../plan/model.ts";
-import { presetRequest } from "../plan/preset.ts";
+import type { RunRequest } from "../plan/run.ts";
 import { countsText, type ShownRun, shownRun } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderContent } from "../present/text-view.ts";
 import { start } from "../run/execute.ts";
 import { shownDirectory } from "../run-directory/places.ts";
-import { askedModel, MODEL_FIELDS, modelSchema, respellModels } from "./model-parameter.ts";
+import { type BackgroundParameters, backgroundParameters, parseBackground } from "./background-schema.ts";
+import { respellModels } from "./model-parameter.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
-import { unknownFields } from "./unknown-fields.ts";
 
-function backgroundParameters(models: readonly AvailableModel[]) {
-	return Type.Object({
-		preset: Type.String(),
-		model: modelSchema(models),
-		cwd: Type.Optional(Type.String({ description: "Absolute" })),
-		task: Type.String(),
-	});
-}
-const FIELDS: readonly string[] = ["preset", "model", "cwd", "task", ...MODEL_FIELDS];
 const SHOWN_LINES = 15;
 const ABORTED = "The call was aborted before the agent was started";
-type BackgroundParameters = Static<ReturnType<typeof backgroundParameters>>;
 
 /** The handle of a run, and how many there are now. */
 export interface BackgroundDetails {
@@ -49,13 +38,13 @@ export function backgroundTool(
 		parameters,
 		prepareArguments: prepare,
 		async execute(callId, parameters, signal, _onUpdate, context) {
-			const refusal = refusalOf(parameters);
-			if (refusal !== undefined) throw new Error(refusal);
 			const call = callOf(host, callId, signal, undefined, context);
+			const request = parseBackground(parameters, call.parent);
+			if (!request.ok) throw new Error(request.error);
 			const place = host.background.reserve(call.parent.settings.maxBackground);
 			if (!place.ok) throw new Error(place.error);
 			try {
-				const run = await launch(parameters, call);
+				const run = await launch(request.value, call);
 				if (!run.ok) throw new Error(run.error);
 				const shown = { ...run.value, directory: shownDirectory(run.value.directory, context.cwd) };
 				const counts = host.store.counts();
@@ -72,19 +61,10 @@ export function backgroundTool(
 	};
 }
 
-/** What the schema leaves open. */
-function refusalOf(parameters: BackgroundParameters): string | undefined {
-	const unknown = unknownFields("background_agent", parameters, FIELDS);
-	if (unknown !== undefined) return `${unknown}. Valid form: {preset, task, model?, cwd?}`;
-	return parameters.task.trim() === "" ? "background_agent needs a task" : undefined;
-}
-
 /** From what was asked to a run that goes on without us. */
-async function launch(parameters: BackgroundParameters, call: Call): Promise<Result<BackgroundRun>> {
+async function launch(request: RunRequest, call: Call): Promise<Result<BackgroundRun>> {
 	const { host, parent, signal, context } = call;
-	const { preset, task, cwd } = parameters;
-	const asked = { preset, task, cwd, model: askedModel(parameters) };
-	const [row] = await planRows([presetRequest(asked, "background", parent.settings.timeout)], call);
+	const [row] = await planRows([request], call);
 	if (!row) return err("a call without a task");
 	if (!row.plan.ok) return row.plan;
 	const stop = AbortSignal.any([host.sessionSignal(), ...(signal ? [signal] : [])]);
