@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
-import { join } from "node:path";
 import { type ForeignSource, isForeignSource } from "../domain/definition.ts";
 import { definitionFiles } from "./definition-files.ts";
 import { type Place, placesOf } from "./places.ts";
@@ -58,16 +57,16 @@ export function createLibrary(now: () => number = () => performance.now()): Libr
 }
 
 function stampOf(context: CatalogContext): string {
-	const hash = createHash("sha256").update(JSON.stringify(context));
+	const parts = [JSON.stringify(context)];
 	for (const place of placesOf(context.trust.cwd, context.agentDirectory, context.sources)) {
 		const verdict = place.scope === "global" ? "trusted" : trustOf(place.base, context.trust);
-		hash.update(`\n${verdict} ${place.directory}\n`);
+		parts.push(`${verdict} ${place.directory}`);
 		for (const file of definitionFiles(place.directory).files) {
-			const stats = lstatSync(join(place.directory, file), { throwIfNoEntry: false });
-			hash.update(`${file} ${stats?.size} ${stats?.mtimeMs} ${stats?.ctimeMs}\n`);
+			const stats = lstatSync(`${place.directory}/${file}`, { throwIfNoEntry: false });
+			parts.push(`${file} ${stats?.size} ${stats?.mtimeMs} ${stats?.ctimeMs}`);
 		}
 	}
-	return hash.digest("hex");
+	return createHash("sha256").update(parts.join("\n")).digest("hex");
 }
 
 function loadCatalog({ agentDirectory, sources, trust }: CatalogContext, files: ParsedFiles): Catalog {

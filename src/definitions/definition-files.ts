@@ -35,7 +35,7 @@ export function definitionFiles(root: string): DefinitionFiles {
 		}
 		for (const entry of entries) {
 			const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-			switch (natureOf(entry, join(root, path))) {
+			switch (natureOf(entry, root, path)) {
 				case "file":
 					files.push(path);
 					break;
@@ -50,11 +50,11 @@ export function definitionFiles(root: string): DefinitionFiles {
 	return { files: files.sort(), unread };
 }
 
-function natureOf(entry: Dirent, path: string): "file" | "folder" | "link to a folder" | undefined {
+function natureOf(entry: Dirent, root: string, path: string): "file" | "folder" | "link to a folder" | undefined {
 	const { name } = entry;
 	if (name.startsWith(".") || name === RUNS) return undefined;
 	if (entry.isDirectory()) return "folder";
-	if (entry.isSymbolicLink() && isDirectory(path)) return "link to a folder";
+	if (entry.isSymbolicLink() && isDirectory(join(root, path))) return "link to a folder";
 	return name.endsWith(".md") ? "file" : undefined;
 }
 

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import fc from "fast-check";
 import { type Catalog, describeDiagnostic } from "../../src/definitions/catalog.ts";
+import { parseForeign } from "../../src/definitions/dialects/read-foreign.ts";
 import { callable } from "../../src/definitions/lookup.ts";
 import { parseDefinition } from "../../src/definitions/parse.ts";
-import { DEFINITION_KINDS } from "../../src/domain/definition.ts";
+import { DEFINITION_KINDS, FOREIGN_SOURCES } from "../../src/domain/definition.ts";
 import { createLibraryYard, type LibraryYard, markdown } from "./library-yard.ts";
 
 let yard: LibraryYard;
@@ -56,6 +57,27 @@ describe("the loader never throws", () => {
 			fc.property(texts, fc.constantFrom(...DEFINITION_KINDS), (text, kind) => {
 				const parsed = parseDefinition(text, kind);
 				if (parsed.kind === "definition") assert.match(parsed.definition.name, /^[a-zA-Z0-9_-]+$/);
+			}),
+			{ numRuns: 2_000 },
+		);
+	});
+
+	test("whatever the fields of a foreign file are, it has a name, and none has a tool that its file denies", () => {
+		const field = fc.constantFrom(
+			...["name", "description", "tools", "disallowedTools", "model", "permission", "permissionMode", "hooks", "mode"],
+			...["effort", "maxTurns", "isolation", "extensions", "skills", "prompt_mode", "timeoutMs", "readonly", "color"],
+		);
+		const fields = fc.dictionary(field, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 6 });
+		fc.assert(
+			fc.property(fields, fc.constantFrom(...FOREIGN_SOURCES), (given, source) => {
+				const text = `---\n${JSON.stringify({ ...given, disallowedTools: ["bash"] })}\n---\nbody`;
+				const parsed = parseForeign(text, source, "/x/some file.md");
+				if (parsed.kind !== "definition") return;
+				assert.match(parsed.definition.name, /^[a-zA-Z0-9_-]+$/);
+				const { tools } = parsed.definition;
+				assert.ok(tools.kind !== "inherit" && tools.kind !== "deny");
+				if (tools.kind === "deny-known") assert.ok(tools.names.includes("bash") && tools.names.includes("powershell"));
+				if (tools.kind === "allow-known") assert.ok(!tools.names.includes("bash"));
 			}),
 			{ numRuns: 2_000 },
 		);

@@ -69,8 +69,14 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
 	["none", false],
 ]);
 
+/** A value as a text. One that is a list or a mapping has none: what it says of itself may be anything. */
+export const wordOf = (value: unknown): string => (typeof value === "object" ? "…" : String(value));
+
+const numberOf = (value: unknown): number =>
+	typeof value === "object" && value !== null ? Number.NaN : Number(value ?? 0);
+
 export function flagOf(value: unknown): boolean | undefined {
-	return typeof value === "boolean" ? value : WORDS.get(String(value).trim().toLowerCase());
+	return typeof value === "boolean" ? value : WORDS.get(wordOf(value).trim().toLowerCase());
 }
 
 /** What a field that is switched on means; switched off it does nothing, and anything else is refused. */
@@ -118,7 +124,7 @@ export const thinking: Reading = text((value) => {
 
 /** At most so many turns; 0 is no limit. */
 export const turnLimit: Reading = (value, field) => {
-	const count = Number(value ?? 0);
+	const count = numberOf(value);
 	if (count === 0) return meaning("not used: no limit");
 	if (!Number.isFinite(count) || count < 0) return refused(`"${field}" must be a number of turns`);
 	return meaning(`maxTurns: ${Math.ceil(count)}`, { kind: "turns", count: Math.ceil(count) });
@@ -130,9 +136,9 @@ const MAX_TIMEOUT_SECONDS = 86_400;
 export const timeLimit =
 	(unit: number): Reading =>
 	(value, field) => {
-		const seconds = Math.ceil(Number(value) * unit);
-		if (!(seconds >= 1)) return meaning("not used: no limit");
-		if (!Number.isFinite(seconds)) return refused(`"${field}" must be a number`);
+		const seconds = Math.ceil(numberOf(value) * unit);
+		if (!Number.isFinite(seconds) || seconds < 0) return refused(`"${field}" must be a number`);
+		if (seconds === 0) return meaning("not used: no limit");
 		return meaning(`timeout: ${Math.min(seconds, MAX_TIMEOUT_SECONDS)} s`, {
 			kind: "timeout",
 			seconds: Math.min(seconds, MAX_TIMEOUT_SECONDS),

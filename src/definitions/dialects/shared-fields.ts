@@ -8,6 +8,7 @@ import {
 	turnLimit,
 	unused,
 	whenOn,
+	wordOf,
 } from "./meaning.ts";
 import { allowedTools, deniedTools, readOnly } from "./tool-fields.ts";
 
@@ -52,7 +53,7 @@ export const SHARED: DialectTable = {
 	isolation: (value, field) =>
 		value === null || value === false || value === "none" || value === "shared"
 			? meaning("no effect")
-			: refused(`"${field}: ${String(value)}" cannot be had`),
+			: refused(`"${field}: ${wordOf(value)}" cannot be had`),
 	maxturns: turnLimit,
 	steps: turnLimit,
 	maxsteps: turnLimit,

@@ -93,6 +93,7 @@ for (const source of ["pi", "agents"] as const) {
 			assert.equal(used(source, d, "timeoutMs: 1500").timeoutSeconds, 2);
 			assert.equal(used(source, d, "timeoutMs: 90000", "maxRuntimeSeconds: 60").timeoutSeconds, 60);
 			assert.equal(used(source, d, "timeoutMs: 0").timeoutSeconds, undefined);
+			assert.match(refusal(source, d, "timeoutMs: soon"), /"timeoutMs" must be a number/);
 			assert.equal(used(source, d, 'turnBudget: {"maxTurns": 20, "graceTurns": 2}').budget.turns, 20);
 			assert.equal(used(source, d, "max_turns: 0").budget.turns, 0);
 			assert.match(refusal(source, d, "max_turns: many"), /"max_turns" must be a number/);
