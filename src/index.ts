@@ -15,6 +15,7 @@ import {
 } from "./call/host.ts";
 import { createTurns } from "./call/turns.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
+import { limitsInForce } from "./commands/limits-check.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
@@ -26,6 +27,7 @@ import { nameOf } from "./plan/model.ts";
 import { keepsRunningText } from "./present/background-text.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
 import { foreignNotice, problemsNotice } from "./present/definition-text.ts";
+import type { Limit } from "./present/limits-text.ts";
 import { sanitize } from "./present/sanitize.ts";
 import { createRunStore } from "./records/run-store.ts";
 import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
@@ -46,8 +48,9 @@ import {
 	startedRuns,
 } from "./session/rebuild.ts";
 import { closeSession, runsInSessions, type SessionFiles } from "./session/session-files.ts";
+import { spentOf } from "./session/spending.ts";
 import { giveTurnsForEnds } from "./session/turns-for-ends.ts";
-import { loadSettings } from "./settings.ts";
+import { type LoadedSettings, loadSettings } from "./settings.ts";
 import { createRegistration } from "./tools/registration.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */
@@ -93,6 +96,7 @@ export default function register(pi: ExtensionAPI): void {
 			list: (context) => listRuns(host, parentOf(host, context).runPlaces),
 			running: () => runningNow(host),
 			doctor: (context) => doctor(context, doctorHost(host, context)),
+			limits: (context) => limitsOf(host, context, loadSettings(agentDirectory(), trustContextOf(context))),
 		}),
 	);
 	pi.registerCommand(
@@ -127,9 +131,10 @@ function sayWhatKeepsRunning({ store }: Host): void {
 function doctorHost(host: Host, context: ExtensionContext): DoctorHost {
 	const { model, modelRegistry } = context;
 	const { models, tools } = surroundingsOf(host, context);
+	const loaded = loadSettings(agentDirectory(), trustContextOf(context));
 	return {
 		agentDirectory: agentDirectory(),
-		loaded: loadSettings(agentDirectory(), trustContextOf(context)),
+		loaded,
 		catalog: catalogOf(host, context),
 		trust: parentOf(host, context).trust,
 		models: {
@@ -138,7 +143,12 @@ function doctorHost(host: Host, context: ExtensionContext): DoctorHost {
 			error: modelRegistry.getError(),
 		},
 		activeTools: tools().active,
+		limits: limitsOf(host, context, loaded),
 	};
+}
+
+function limitsOf(host: Host, context: ExtensionContext, loaded: LoadedSettings): readonly Limit[] {
+	return limitsInForce(loaded, catalogOf(host, context), spentOf(parentOf(host, context).sessionBudget));
 }
 
 /** The tools' host, and the session it is in at the moment. */

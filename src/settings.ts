@@ -58,6 +58,8 @@ export interface LoadedSettings {
 	readonly settings: Settings;
 	/** What a person should be told, once each. */
 	readonly warnings: readonly string[];
+	/** Which file a value that is in force comes from; nothing for defaults. */
+	readonly origins: ReadonlyMap<string, string>;
 }
 
 /** How one setting is read. `undefined` means that the value is not one. */
@@ -228,8 +230,18 @@ export function loadSettings(agentDirectory: string, trust: TrustContext): Loade
 			if (severity === "refusal") refusal ??= problem;
 		}),
 	]);
-	return { settings: { ...Object.fromEntries(entries), refusal } as unknown as Settings, warnings };
+	const origins = new Map(
+		entries.flatMap(([name, value]) => {
+			const origin = originOf(FIELDS[name as keyof typeof FIELDS] as Field<unknown>, value, sources);
+			return origin === undefined ? [] : [[name as string, origin] as const];
+		}),
+	);
+	return { settings: { ...Object.fromEntries(entries), refusal } as unknown as Settings, warnings, origins };
 }
+
+/** The last file that says just this. */
+const originOf = ({ key, parse }: Field<unknown>, value: unknown, sources: readonly Source[]): string | undefined =>
+	sources.findLast(({ values }) => key in values && JSON.stringify(parse(values[key])) === JSON.stringify(value))?.path;
 
 interface Source {
 	readonly path: string;

@@ -59,7 +59,7 @@ describe("settings", () => {
 		mkdirSync(dirname(path), { recursive: true });
 		writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value));
 	};
-	const load = (trust: Partial<TrustContext> = {}) =>
+	const loadAll = (trust: Partial<TrustContext> = {}) =>
 		loadSettings(join(root, "agent"), {
 			cwd: project,
 			agentDirectory: join(root, "agent"),
@@ -68,9 +68,13 @@ describe("settings", () => {
 			trustsByDefault: false,
 			...trust,
 		});
+	const load = (trust: Partial<TrustContext> = {}) => {
+		const { settings, warnings } = loadAll(trust);
+		return { settings, warnings };
+	};
 
 	test("A157, A158, A160, X19: without any file these are the values", () => {
-		assert.deepEqual(load(), { settings: DEFAULTS, warnings: [] });
+		assert.deepEqual(loadAll(), { settings: DEFAULTS, warnings: [], origins: new Map() });
 	});
 	test("X37, X39: a project can only lower a limit, and a limit that cannot be read refuses every run", () => {
 		write(person(), { subagents: { maxTokens: 1_000, maxCost: 0.5 } });
@@ -78,6 +82,11 @@ describe("settings", () => {
 		const { settings, warnings } = load();
 		assert.deepEqual([settings.maxTokens, settings.maxCost, settings.maxTurns], [1_000, 0.25, 3]);
 		assert.deepEqual([settings.refusal, warnings.length], [undefined, 1]);
+		const { origins } = loadAll();
+		assert.deepEqual(
+			["maxTokens", "maxCost", "maxTurns", "timeout"].map((key) => origins.get(key)),
+			[person(), ofProject(), ofProject(), undefined],
+		);
 		assert.match(warnings[0] ?? "", /subagents\.maxTokens cannot be loosened by a project; 1000 is used$/);
 		for (const bad of [-5, 0, "2k", null, 1.5]) {
 			write(ofProject(), { subagents: { maxTokens: bad } });

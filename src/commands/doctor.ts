@@ -2,6 +2,7 @@ import { type ExtensionCommandContext, VERSION } from "@earendil-works/pi-coding
 import type { Catalog } from "../definitions/catalog.ts";
 import type { Trust } from "../definitions/trust.ts";
 import { doctorText, type Finding } from "../present/doctor-text.ts";
+import type { Limit } from "../present/limits-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { endLeftovers, findLeftovers, type Leftover } from "../run/leftovers.ts";
 import { moveRuns, strayRuns } from "../run-directory/move.ts";
@@ -17,6 +18,7 @@ import {
 	checkVersions,
 	type ModelState,
 } from "./doctor-checks.ts";
+import { checkLimits } from "./limits-check.ts";
 import { tell } from "./profile-host.ts";
 
 /** What is looked at of the session. */
@@ -27,6 +29,7 @@ export interface DoctorHost {
 	readonly trust: Trust;
 	readonly models: ModelState;
 	readonly activeTools: readonly string[];
+	readonly limits: readonly Limit[];
 }
 
 /** `/subagents doctor`: looks at everything that a delegation needs, says what is wrong, and offers to end what is left over. */
@@ -41,6 +44,7 @@ export async function doctor(context: ExtensionCommandContext, host: DoctorHost)
 		checkDefinitions(host.catalog),
 		checkTrust(host.trust, context.cwd, host.agentDirectory),
 		checkSettings(host.loaded, host.activeTools, host.models),
+		checkLimits(host.limits, host.loaded.settings.refusal),
 		await checkTmux(host.loaded.settings, process.env),
 		checkDirectories(places),
 		...checkRuns(stray),

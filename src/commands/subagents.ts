@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { type Limit, limitLine } from "../present/limits-text.ts";
 import { listedRunRow, listedRunsText } from "../present/listed-runs-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import type { ListedRun } from "../session/listed-runs.ts";
@@ -12,13 +13,15 @@ export interface SubagentsHost {
 	/** What runs as far as that is known without asking anybody: for completion. */
 	running(): readonly { readonly runId: string; readonly label: string }[];
 	doctor(context: ExtensionCommandContext): Promise<void>;
+	/** Those that are in force. */
+	limits(context: ExtensionCommandContext): readonly Limit[];
 }
 
 const USAGE =
 	"Usage: /subagents (list the runs), /subagents stop <name, session id or run id>, /subagents doctor (check the set-up)";
 
 /** `/subagents`: for a person to see what runs, to stop it, also while the agent is busy, and to check the set-up. */
-export function subagentsCommand({ list, running, doctor }: SubagentsHost): Command {
+export function subagentsCommand({ list, running, doctor, limits }: SubagentsHost): Command {
 	return {
 		description: "Sub-agents: list the runs, or stop one; doctor checks the set-up",
 		getArgumentCompletions: (prefix) => {
@@ -32,7 +35,8 @@ export function subagentsCommand({ list, running, doctor }: SubagentsHost): Comm
 		async handler(args, context) {
 			const [, verb = "", subject = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(args) ?? [];
 			if ((verb === "" || verb === "list") && subject === "") {
-				return tell(context, listedRunsText(await list(context), Date.now()), "info");
+				const runs = listedRunsText(await list(context), Date.now());
+				return tell(context, [runs, ...limitRows(limits(context))].join("\n"), "info");
 			}
 			if (verb === "doctor" && subject === "") return await doctor(context);
 			if (verb !== "stop") return tell(context, USAGE, "warning");
@@ -56,6 +60,9 @@ async function stop(asked: string, runs: readonly ListedRun[], context: Extensio
 	if (problem === undefined) tell(context, `Stopping ${sanitizeLine(found.label)} (run ${found.runId})`, "info");
 	else tell(context, problem, "error");
 }
+
+const limitRows = (limits: readonly Limit[]): string[] =>
+	limits.length === 0 ? [] : ["Limits:", ...limits.map((limit) => `  ${sanitizeLine(limitLine(limit))}`)];
 
 /** The one open run that is meant, or why there is none. */
 function whichOf(asked: string, runs: readonly ListedRun[]): ListedRun | string {

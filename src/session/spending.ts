@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { describeUse, reachedLimit } from "../domain/budget.ts";
+import { type Amounts, describeUse, reachedLimit } from "../domain/budget.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { readSpent, totalOf, writeSpent } from "../files/spending-ledger.ts";
@@ -47,3 +47,7 @@ export function noteEarlierRuns(
 		if (tokens > 0) writeSpent(budget.ledger, runId, { tokens, cost: cost.total, live: "no", reserved: undefined });
 	}
 }
+
+/** What all runs have used of it, and reserved; undefined where there is no limit. */
+export const spentOf = (budget: RunSpec["sessionBudget"]): Amounts | undefined =>
+	budget && totalOf(readSpent(budget.ledger));

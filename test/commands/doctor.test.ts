@@ -81,6 +81,7 @@ describe("/subagents doctor over RPC", () => {
 				"  None is needed to delegate. To get one: /profile create scout --from scout",
 				"✓ Trust: this project brings nothing of its own",
 				"✓ Settings: in order",
+				"✓ Limits: none",
 				'✓ tmux: not needed (runner is "process")',
 				"✓ Directories: can be written",
 				"✓ Processes: nothing is left over",
@@ -111,7 +112,7 @@ describe("/subagents doctor over RPC", () => {
 			/^Sub-agents: 5 problems ✓ pi /,
 			/✗ Models: none pi has no key for any provider\. Use \/login, or set a provider's key/,
 			/✗ Definitions: 0 profiles, 0 presets, 0 agents .*bad\.md:3: thinkingLevel must be one of off, .*plain\.md: has no frontmatter/,
-			/✗ Settings .*settings\.json: subagents\.maxConcurrency has a value that it cannot have; 4 is used Switched off by subagents\.families: subagent, background Left out of this session, by --tools or by another extension: delegate_to_subagents ✗/,
+			/✗ Settings .*settings\.json: subagents\.maxConcurrency has a value that it cannot have; 4 is used Switched off by subagents\.families: subagent, background Left out of this session, by --tools or by another extension: delegate_to_subagents ✓ Limits: none ✗/,
 			/✗ tmux subagents\.runner is "tmux", but tmux was not found on PATH\. Install tmux, or set/,
 			/✗ Directories No run can be started: .*pi-subagents-\d+ must be a directory of yours with mode 0700: .*chmod 700 Runs are kept in .*agent\/subagents\/runs\/project-[0-9a-f]{8}: .*\.pi\/subagents is not a directory/,
 		]) {
@@ -211,4 +212,52 @@ test("/subagents doctor in a terminal of 80 columns", { skip: terminalMissing() 
 	await terminal.sendKeys("Enter");
 	await terminal.waitFor("Ended 1 process.");
 	await waitGone(lost);
+});
+
+test("X37: the doctor and /subagents show which limits are in force and where they come from", async () => {
+	changeSettings({
+		subagents: {
+			maxTokens: 200_000,
+			maxCost: 0.5,
+			maxSessionTokens: 1_000_000,
+			maxInFlight: { mock: 2 },
+			fallbackModels: ["mock/mock-2"],
+		},
+	});
+	home.write(".pi/settings.json", JSON.stringify({ subagents: { maxTokens: 150_000, maxCost: 0.75 } }));
+	const scout = home.write(join(home.agentDir, "agent-profiles", "scout.md"), "---\nname: scout\nmaxTurns: 3\n---\n");
+	session = startProfileSession(home, EXTENSION, ["--approve"]);
+	const { notice } = await examine(session);
+	const said = notice.replaceAll(/\s+/g, " ");
+	const own = join(home.agentDir, "settings.json");
+	const project = join(home.project, ".pi", "settings.json");
+	for (const line of [
+		"✓ Limits: 6 in force",
+		`maxTokens 150,000 — ${project}`,
+		`maxCost $0.50 — ${own}`,
+		`maxSessionTokens 1,000,000 (0 used) — ${own}`,
+		`maxInFlight mock 2 — ${own}`,
+		`fallbackModels mock/mock-2 — ${own}`,
+		`scout: at most 3 turns — ${scout}`,
+	]) {
+		assert.ok(said.includes(line), `${line}\n${notice}`);
+	}
+	assert.match(said, /maxCost cannot be loosened by a project; 0\.5 is used/);
+	session.run.send({ type: "prompt", message: "/subagents" });
+	const list = await session.run.waitForEvent(
+		(event) => String(event.message).startsWith("Sub-agents: 0 running"),
+		20_000,
+	);
+	assert.ok(String(list.message).includes(`Limits:\n  maxTokens 150,000 — ${project}\n`), String(list.message));
+});
+
+test("X37: a limit in the settings that cannot be read is a problem, and says that no sub-agent is started", async () => {
+	changeSettings({ subagents: { maxTurns: "three" } });
+	session = startProfileSession(home, EXTENSION);
+	const { notice, noticeType } = await examine(session);
+	assert.match(
+		notice.replaceAll(/\s+/g, " "),
+		/✗ Limits: one cannot be read .*maxTurns must be a whole number above 0: no sub-agent is started/,
+	);
+	assert.equal(noticeType, "warning");
 });

@@ -96,10 +96,14 @@ test("A child that waits for its slot says so, is not timed out, and goes on whe
 		child: () => text("done"),
 		pi: { timeoutMs: 60_000 },
 	});
-	await until(() => waitingEvents(stage).length > 0, "the wait to be told");
+	await until(() => waitingEvents(stage).length > 0, "the wait to be told", 60_000);
 	assert.deepEqual(waitingEvents(stage)[0], { type: "waiting", for: "mock", before: 1 });
 	const shown = () => JSON.stringify(running.parent.events.findLast(({ type }) => type === "tool_execution_update"));
-	await until(() => shown().includes('"word":"waiting","text":"for mock (1 before it)"'), "the wait to be shown");
+	await until(
+		() => shown().includes('"word":"waiting","text":"for mock (1 before it)"'),
+		"the wait to be shown",
+		60_000,
+	);
 	const since = performance.now();
 	await until(() => performance.now() - since > 2_500, "more than its time to pass");
 	ticket.release();
@@ -118,7 +122,7 @@ test("Stopping a call ends the waiting for a slot at once, and leaves the queue"
 		return toolCalls([{ name: "subagent", args: { preset: "one", task: "wait" } }]);
 	});
 	const pi = runPi(stage.home, { prompt: "go on", mode: "rpc", extension: EXTENSION, timeoutMs: 60_000 });
-	await until(() => waitingEvents(stage).length > 0, "the wait to be told");
+	await until(() => waitingEvents(stage).length > 0, "the wait to be told", 60_000);
 	const at = performance.now();
 	pi.send({ type: "abort" });
 	await until(() => toolOutcomes(pi.events).length === 1, "the call to end");

@@ -317,6 +317,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			list: () => listRuns(host.host, places),
 			running: () => [...host.host.live.runs, ...host.host.store.background],
 			doctor: async () => {},
+			limits: () => [],
 		});
 		const said: string[] = [];
 		const offered: string[][] = [];
