@@ -110,9 +110,12 @@ export function doingText(doing: Doing, width: number, theme: Theme): Cells["tex
 	};
 }
 
-function noteText({ state, note, errorMessage }: TaskWindow, width: number, theme: Theme): Cells["text"] {
-	const text = fitLine(sanitizeLine(note ?? errorMessage ?? ""), width);
-	const color = state === "failed" ? "error" : state === "done" ? "text" : "muted";
+/** What is said of an answer comes before it: an answer that was cut short must not look like a whole one. */
+function noteText({ state, note, errorMessage, remarks = [] }: TaskWindow, width: number, theme: Theme): Cells["text"] {
+	const said = note ?? errorMessage ?? "";
+	const isRemarkable = state === "done" && remarks.length > 0;
+	const text = fitLine(sanitizeLine(isRemarkable ? [...remarks, said].join(" · ") : said), width);
+	const color = state === "failed" ? "error" : isRemarkable ? "warning" : state === "done" ? "text" : "muted";
 	return { painted: text === "" ? "" : theme.fg(color, text), columns: columnsOf(text) };
 }
 

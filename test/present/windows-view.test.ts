@@ -410,3 +410,13 @@ test("a frame is drawn once, and again for another size of the screen", () => {
 	assert.equal(view.render(80).length, 9 + 1);
 	assert.notDeepEqual(view.render(100), first);
 });
+
+test("the row of an answer that a budget cut short says so before the answer, also where nothing is expanded [X34]", () => {
+	const remarks = ["cut short by its budget (2 of 2 turns)"];
+	const [, row = ""] = drawFinal([done({ remarks })]);
+	assert.match(plain([row])[0] ?? "", / cut short by its budget \(2 of 2 turns\) · All good\./);
+	assert.equal(colored(row, "warning").length, 1);
+	const [, error = ""] = plain(drawFinal([failed("no key", { remarks })]));
+	assert.match(error, / no key/);
+	assert.doesNotMatch(error, /cut short/);
+});
