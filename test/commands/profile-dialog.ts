@@ -32,7 +32,7 @@ export function startProfileSession(home: Home, extension: string, args: string[
 	const run = runPi(home, { mode: "rpc", extension, args, timeoutMs: 60_000 });
 	let seen = 0;
 	const next = async (): Promise<PiEvent> => {
-		const event = await run.waitForEvent((each) => isDialog(each) && run.events.indexOf(each) >= seen, 20_000);
+		const event = await run.waitForEvent((each) => isDialog(each) && run.events.indexOf(each) >= seen);
 		seen = run.events.indexOf(event) + 1;
 		return event;
 	};

@@ -81,8 +81,7 @@ async function reach(stage: Stage, { task, phase }: Cell): Promise<Found> {
 		return found !== undefined;
 	};
 	await until(look, `${task}: to be there`, 90_000);
-	if (phase === "waiting for the first words")
-		await stage.server.waitForRequest((each) => each.lastUser === task, 20_000);
+	if (phase === "waiting for the first words") await stage.server.waitForRequest((each) => each.lastUser === task);
 	return found as Found;
 }
 
@@ -115,7 +114,7 @@ test("C17 C23 X13 X22 X23: whoever is killed in whatever phase, the session goes
 			if (dead.includes("supervisor")) process.kill(supervisor, "SIGKILL");
 			if (dead.includes("pi")) process.kill(pi, "SIGKILL");
 		}
-		await Promise.all(found.map(({ runId }) => waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", runId, 20_000)));
+		await Promise.all(found.map(({ runId }) => waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", runId)));
 		const { results } = await done;
 		const blocks = (results[0]?.text ?? "").split(/\n\n(?=\[\d\/5\] )/);
 		return cells.map(({ phase }, index) => ({ victims, phase, told: blocks[index] ?? "" }));

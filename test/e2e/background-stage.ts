@@ -151,7 +151,7 @@ function person(home: Home, session: string, options: PiOptions = {}): Person {
 	const tell: Person["tell"] = async (command) => {
 		const id = `command-${sent++}`;
 		pi.send({ ...command, id });
-		const answer = await pi.waitForEvent((event) => event.type === "response" && event.id === id, 20_000);
+		const answer = await pi.waitForEvent((event) => event.type === "response" && event.id === id);
 		assert.equal(answer.success, true, JSON.stringify(answer));
 		return answer;
 	};
@@ -162,7 +162,7 @@ function person(home: Home, session: string, options: PiOptions = {}): Person {
 			const before = settled();
 			const outcomes = toolOutcomes(pi.events).length;
 			await tell({ type: "prompt", message });
-			await pi.waitForEvent(() => settled() > before, 30_000);
+			await pi.waitForEvent(() => settled() > before);
 			return toolOutcomes(pi.events).slice(outcomes);
 		},
 		shown: (method) =>

@@ -23,13 +23,13 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 		script(background(task));
 		await terminal.type("start it");
 		await terminal.sendKeys("Enter");
-		const started = await terminal.waitFor("bg: 1 running / 1 total", 20_000);
+		const started = await terminal.waitFor("bg: 1 running / 1 total");
 		assert.match(started, /Started scout in the background|the parent is done|background_agent/);
 		await terminal.waitFor("the parent is done");
 		const requests = server.requests.filter(isParent).length;
 
 		release(task);
-		const ended = await terminal.waitFor(/✓ scout completed in the background • \d+s • 16 tokens/, 20_000);
+		const ended = await terminal.waitFor(/✓ scout completed in the background • \d+s • 16 tokens/);
 		assert.match(ended, /bg: 0 running \/ 1 total/);
 		assert.match(ended, /^ *answer of look for *$/m);
 		assert.doesNotMatch(ended, /^ *finding 9 *$/m);
@@ -57,11 +57,11 @@ for (const end of ["quits", "is killed"] as const) {
 			script(background("look"), background("linger"));
 			await first.type("start them");
 			await first.sendKeys("Enter");
-			await first.waitFor("bg: 2 running / 2 total", 20_000);
+			await first.waitFor("bg: 2 running / 2 total");
 			await first.waitFor("the parent is done");
 			if (end === "is killed") process.kill(first.pid, "SIGKILL");
 			else await first.sendKeys("C-d");
-			await first.waitForExit(20_000);
+			await first.waitForExit();
 			if (end === "quits") {
 				await first.waitFor(
 					/2 background agents keep running: scout, scout\. You will be told when this session is opened/,
@@ -78,19 +78,19 @@ for (const end of ["quits", "is killed"] as const) {
 		await ended(look);
 		const second = await open();
 		try {
-			const found = await second.waitFor(/✓ scout completed in the background[\s\S]*answer of look/, 20_000);
+			const found = await second.waitFor(/✓ scout completed in the background[\s\S]*answer of look/);
 			assert.match(found, /bg: 1 running \/ 2 total/);
 			release("linger");
-			const last = await second.waitFor(/answer of look[\s\S]*✓ scout completed[\s\S]*answer of linger/, 20_000);
+			const last = await second.waitFor(/answer of look[\s\S]*✓ scout completed[\s\S]*answer of linger/);
 			assert.match(last, /bg: 0 running \/ 2 total/);
 			await second.sendKeys("C-d");
-			await second.waitForExit(20_000);
+			await second.waitForExit();
 		} finally {
 			await second.dispose();
 		}
 		const third = await open();
 		try {
-			const shown = await third.waitFor("bg: 0 running / 2 total", 20_000);
+			const shown = await third.waitFor("bg: 0 running / 2 total");
 			assert.equal(shown.split("✓ scout completed").length, 3, shown);
 		} finally {
 			await third.dispose();

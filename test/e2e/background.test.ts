@@ -272,7 +272,7 @@ test("B48, W27: a supervisor that is killed with its parent is lost at the next 
 	someone.pi.kill("SIGKILL");
 	process.kill(supervisorPid, "SIGKILL");
 	await someone.pi.done;
-	await waitNoneWithEnv(MARKER, runId, 10_000);
+	await waitNoneWithEnv(MARKER, runId);
 	const { outcomes } = await print(status({ runId }));
 	assert.match(
 		outcomes[0]?.text ?? "",

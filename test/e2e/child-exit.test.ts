@@ -75,7 +75,7 @@ test("a child exits only when other extensions are done: handlers, writes and ex
 	const session = file(FILES.childSession).trimEnd().split("\n");
 	assert.match(JSON.stringify(JSON.parse(session.at(-1) ?? "")), /the answer/, "the session file is whole");
 	assert.match(file("events.jsonl"), /agent_settled/);
-	await waitNoneWithEnv("HOME", home.root, 10_000);
+	await waitNoneWithEnv("HOME", home.root);
 });
 
 test("the exit code of a child is the one that it would have exited with [X31]", async (t) => {

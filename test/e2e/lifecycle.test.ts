@@ -57,14 +57,14 @@ async function person(
 		async tell(command) {
 			const id = `command-${sent++}`;
 			pi.send({ ...command, id });
-			const answer = await pi.waitForEvent((event) => event.type === "response" && event.id === id, 20_000);
+			const answer = await pi.waitForEvent((event) => event.type === "response" && event.id === id);
 			assert.equal(answer.success, true, JSON.stringify(answer));
 		},
 		async call(call) {
 			use([call]);
 			const before = count(pi, "agent_settled");
 			pi.send({ type: "prompt", message: "go on" });
-			await pi.waitForEvent(() => count(pi, "agent_settled") > before, 30_000);
+			await pi.waitForEvent(() => count(pi, "agent_settled") > before);
 			const outcome = toolOutcomes(pi.events).at(-1);
 			assert.ok(outcome);
 			return outcome;

@@ -242,7 +242,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 			30_000,
 		);
 		release.resolve();
-		await parent.waitForEvent((event) => event.type === "agent_settled", 30_000);
+		await parent.waitForEvent((event) => event.type === "agent_settled");
 		const told = parent.events.map(statusOf).filter((status) => status !== "none" && !status.startsWith("agents:"));
 		assert.equal(told.at(-1), "", "nothing is left of it in the footer");
 		parent.end();

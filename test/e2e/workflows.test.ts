@@ -18,7 +18,7 @@ test("B69, X3: the package's workflows are prompts of pi; they know no chain and
 	});
 	const pi = runPi(home, { mode: "rpc" });
 	pi.send({ type: "get_commands", id: "commands" });
-	const answer = await pi.waitForEvent((event) => event.type === "response" && event.id === "commands", 20_000);
+	const answer = await pi.waitForEvent((event) => event.type === "response" && event.id === "commands");
 	const { commands } = answer.data as { commands: { name: string; source: string }[] };
 	const prompts = commands.filter(({ source }) => source === "prompt").map(({ name }) => name);
 	const files = readdirSync(WORKFLOWS);

@@ -217,14 +217,14 @@ export class Session {
 		await this.#parent.done;
 		this.#parent = undefined;
 		this.#running = [];
-		await waitNoneWithEnv(MARKER, this.#file, 10_000);
+		await waitNoneWithEnv(MARKER, this.#file);
 	}
 
 	async #tell(command: Record<string, unknown>): Promise<void> {
 		const parent = this.#alive();
 		const id = `command-${this.#prompts++}`;
 		parent.send({ ...command, id });
-		await parent.waitForEvent((event) => event.type === "response" && event.id === id, 20_000);
+		await parent.waitForEvent((event) => event.type === "response" && event.id === id);
 	}
 
 	/** A project in which nothing can be written, as on a disk that is full or read-only. */

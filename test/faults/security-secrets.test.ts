@@ -119,7 +119,7 @@ test("S10, S11, S13, I5: a key that came in whatever way is in no argument, envi
 	} finally {
 		await terminal.dispose();
 	}
-	await waitNoneWithEnv("HOME", home.root, 10_000);
+	await waitNoneWithEnv("HOME", home.root);
 	const { looks, pids, programs, leaks } = watch.stop();
 	assert.deepEqual([...leaks], []);
 	assert.ok(looks > 100 && pids >= 15, `${looks} looks at ${pids} processes`);

@@ -33,7 +33,7 @@ describe("text that somebody else wrote, on its way to the person", { concurrenc
 		const [, list] = await someone.ask("begin");
 		const runId = String(entries("pi-subagents:bg-run")[0]?.runId);
 		release(`look ${HOSTILE}`);
-		await someone.pi.waitForEvent(() => someone.shown("notify").some((each) => each.includes(runId)), 20_000);
+		await someone.pi.waitForEvent(() => someone.shown("notify").some((each) => each.includes(runId)));
 		for (const command of [
 			"/profile list",
 			"/profile show loud",
@@ -77,7 +77,7 @@ describe("text that somebody else wrote, on its way to the person", { concurrenc
 		try {
 			await terminal.type("delegate");
 			await terminal.sendKeys("Enter");
-			await terminal.waitFor("it is over", 30_000);
+			await terminal.waitFor("it is over");
 			await terminal.sendKeys("C-o");
 			const screen = await terminal.waitFor(/words before.*words after/);
 			assert.match(screen, /^ delegate$/m, "it was not cleared");

@@ -74,7 +74,7 @@ describe("with the real pi and an extension that stands still", { concurrency: 2
 		const log = join(run.directory, "stderr.log");
 		await until(() => readFileSync(log, "utf8").includes("standing still"), "the extension to stand still");
 		parent.send({ type: "abort" });
-		await parent.waitForEvent((event) => event.type === "agent_settled", 30_000);
+		await parent.waitForEvent((event) => event.type === "agent_settled");
 		assert.match(toolOutcomes(parent.events)[0]?.text ?? "", /^✗ t: error — Sub-agent was aborted/);
 		assert.deepEqual(run.result().outcome, {
 			kind: "failed",

@@ -22,7 +22,7 @@ test("after an update and /reload it is the new version that runs", async (t) =>
 	const pi = runPi(home, { mode: "rpc", extension: COMMANDS });
 	const ask = async (command: { type: string; message?: string }, id: string) => {
 		pi.send({ ...command, id });
-		return await pi.waitForEvent((event) => event.type === "response" && event.id === id, 20_000);
+		return await pi.waitForEvent((event) => event.type === "response" && event.id === id);
 	};
 	const commands = async (id: string) => {
 		const { data } = await ask({ type: "get_commands" }, id);

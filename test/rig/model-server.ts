@@ -5,6 +5,7 @@ import { text as readText } from "node:stream/consumers";
 import type { Reply } from "./model-replies.ts";
 import { type ModelRequest, parseModelRequest } from "./model-request.ts";
 import { answer, answerStatus } from "./model-stream.ts";
+import { PATIENCE_MS } from "./until.ts";
 
 export * from "./model-replies.ts";
 export type { ModelRequest, SimpleCall, SimpleMessage } from "./model-request.ts";
@@ -59,7 +60,7 @@ export async function startModelServer(script: Script = unscripted): Promise<Mod
 		use: (next) => {
 			hall.script = next;
 		},
-		waitForRequest: (predicate, timeoutMs = 10_000) => waitForRequest(hall, predicate, timeoutMs),
+		waitForRequest: (predicate, timeoutMs = PATIENCE_MS) => waitForRequest(hall, predicate, timeoutMs),
 		close: async () => {
 			const closed = once(server, "close");
 			server.close();

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Home } from "./home.ts";
+import { PATIENCE_MS } from "./until.ts";
 
 export interface PiEvent {
 	type: string;
@@ -90,12 +91,12 @@ export function runPi(home: Home, options: PiOptions = {}): PiRun {
 	child.stdin.on("error", () => {});
 	if (mode !== "rpc") child.stdin.end(options.prompt ?? "");
 	else if (options.prompt !== undefined) send({ type: "prompt", message: options.prompt });
-	const done = endOf(child, output, options.timeoutMs ?? 30_000);
+	const done = endOf(child, output, options.timeoutMs ?? 2 * PATIENCE_MS);
 	done.catch(() => {});
 	return {
 		pid: child.pid ?? 0,
 		events: output.events,
-		waitForEvent: (predicate, timeoutMs = 10_000) => waitForEvent(output, predicate, timeoutMs),
+		waitForEvent: (predicate, timeoutMs = PATIENCE_MS) => waitForEvent(output, predicate, timeoutMs),
 		send,
 		end: () => void child.stdin.end(),
 		kill: (signal = "SIGTERM") => void child.kill(signal),

@@ -1,5 +1,6 @@
 import type { SessionEntry } from "../../src/records/session-entries.ts";
 import type { SessionPort } from "../../src/session/completion.ts";
+import { PATIENCE_MS } from "./until.ts";
 
 /** A session of pi as background runs see it: it keeps what it is told, in order. */
 export interface RecordedSession {
@@ -51,7 +52,7 @@ export function createRecordedSession(id = "recorded"): RecordedSession {
 		end: () => {
 			over = true;
 		},
-		until: (holds, timeoutMs = 20_000) =>
+		until: (holds, timeoutMs = PATIENCE_MS) =>
 			new Promise((resolve, reject) => {
 				const look = () => {
 					if (!holds()) return;

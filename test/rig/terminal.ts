@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { isAlive, waitGone, zombieStatus } from "./processes.ts";
+import { PATIENCE_MS } from "./until.ts";
 
 const run = promisify(execFile);
 const POLL_MS = 50;
@@ -96,12 +97,12 @@ function terminalOf(tmux: Tmux, pid: number, directory: string): Terminal {
 		sendKeys: async (...keys) => void (await tmux("send-keys", "-t", "main", ...keys)),
 		type: async (text) => void (await tmux("send-keys", "-t", "main", "-l", "--", text)),
 		capture,
-		waitFor: (wanted, timeoutMs = 10_000) => poll(screen, (now) => matches(now, wanted), `${wanted}`, timeoutMs),
-		waitWhile: (unwanted, timeoutMs = 10_000) =>
+		waitFor: (wanted, timeoutMs = PATIENCE_MS) => poll(screen, (now) => matches(now, wanted), `${wanted}`, timeoutMs),
+		waitWhile: (unwanted, timeoutMs = PATIENCE_MS) =>
 			poll(screen, (now) => !matches(now, unwanted), `no more ${unwanted}`, timeoutMs),
-		waitForTitle: (wanted, timeoutMs = 10_000) =>
+		waitForTitle: (wanted, timeoutMs = PATIENCE_MS) =>
 			poll(title, (now) => matches(now, wanted), `title ${wanted}`, timeoutMs),
-		waitForExit: async (timeoutMs = 10_000) => {
+		waitForExit: async (timeoutMs = PATIENCE_MS) => {
 			const last = await poll(
 				() => endOf(tmux, pid),
 				(now) => now !== "",

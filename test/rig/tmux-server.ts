@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { isAlive, waitGone } from "./processes.ts";
+import { PATIENCE_MS } from "./until.ts";
 
 const run = promisify(execFile);
 const POLL_MS = 30;
@@ -122,7 +123,7 @@ export async function until<T>(
 	look: () => Promise<T>,
 	isRight: (now: T) => boolean,
 	wanted: string,
-	timeoutMs = 20_000,
+	timeoutMs = PATIENCE_MS,
 ): Promise<T> {
 	const deadline = performance.now() + timeoutMs;
 	for (;;) {

@@ -84,7 +84,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		parent.kill("SIGKILL");
 		await once(parent, "exit");
 		const alone = Date.now();
-		await waitGone(supervisor, 10_000);
+		await waitGone(supervisor);
 		const result = resultIn(run.directory);
 		assert.ok(result.endedAt >= alone);
 		assert.deepEqual(result.outcome, { kind: "completed", text: "alone", end: "natural" });

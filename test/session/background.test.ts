@@ -55,7 +55,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			control.value.send({ type: "stop", cause: { kind: "aborted", by: "signal" } });
 			control.value.closeWhenSent();
 		}
-		await Promise.all(begun.map(({ runId }) => waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", runId, 15_000)));
+		await Promise.all(begun.map(({ runId }) => waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", runId)));
 		yard.dispose();
 	});
 
