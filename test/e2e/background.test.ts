@@ -113,7 +113,7 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 	assert.equal(server.requests.filter(isParent).length, requests + 1);
 	assert.match(
 		last?.messages.map((message) => message.text).join("\n") ?? "",
-		new RegExp(`scout \\(${slow}\\) aborted`),
+		new RegExp(`scout \\(${slow}\\) stopped by you`),
 	);
 	assert.equal(await someone.leave(), "");
 });
