@@ -1,76 +1,10 @@
-import { type TestContext, test } from "node:test";
-import fc from "fast-check";
-import { createHome } from "../rig/home.ts";
-import { startModelServer } from "../rig/model-server.ts";
-import { History, type Kind, type ProjectStep, type Step } from "./history.ts";
+import { test } from "node:test";
+import { HISTORIES, MAX_HISTORIES_MS, playHistories, SEED } from "./random-histories.ts";
 
-/** As many as wanted, and others each time: `HISTORIES=1000 HISTORY_SEED=random npm test`. */
-const HISTORIES = Number(process.env.HISTORIES ?? 50);
-const asked = process.env.HISTORY_SEED ?? "3";
-const SEED = asked === "random" ? Date.now() % 1_000_000 : Number(asked);
-const LANES = 2;
-
-const kind = fc.constantFrom<Kind>("fine", "fine", "refused", "crash", "slow", "slow");
-const background: fc.Arbitrary<Step> = fc.record({
-	do: fc.constant("background" as const),
-	kind: fc.constantFrom("fine", "late", "refused"),
-});
-const step: fc.Arbitrary<Step> = fc.oneof(
+test(
+	`Random histories lose nothing, tell nothing twice and leave no process: the first third of ${HISTORIES}, seed ${SEED} [I1–I4, F51]`,
 	{
-		weight: 5,
-		arbitrary: fc.record({
-			do: fc.constant("delegate" as const),
-			kinds: fc.array(kind, { minLength: 1, maxLength: 2 }),
-		}),
+		timeout: MAX_HISTORIES_MS,
 	},
-	{
-		weight: 2,
-		arbitrary: background,
-	},
-	{ weight: 2, arbitrary: fc.record({ do: fc.constant("resume" as const), which: fc.nat(5), kind }) },
-	{
-		weight: 5,
-		arbitrary: fc
-			.constantFrom("abort", "kill-parent", "kill-supervisor", "kill-child", "restart", "reload", "block", "unblock")
-			.map((word) => ({ do: word }) as Step),
-	},
+	(t) => playHistories(0, t),
 );
-/** In a session of the same project that has another parent. */
-const elsewhere: fc.Arbitrary<ProjectStep> = fc
-	.oneof(
-		{ weight: 4, arbitrary: background },
-		{
-			weight: 1,
-			arbitrary: fc.constantFrom("kill-parent", "restart", "reload").map((word) => ({ do: word }) as Step),
-		},
-	)
-	.map((other) => ({ do: "other", step: other }));
-const history = fc.array(fc.oneof({ weight: 4, arbitrary: step }, { weight: 1, arbitrary: elsewhere }), {
-	minLength: 2,
-	maxLength: 7,
-});
-
-test(`I1–I4, F51: ${HISTORIES} random histories lose nothing, tell nothing twice and leave no process (seed ${SEED})`, {
-	timeout: 60_000 + HISTORIES * 20_000,
-}, async (t) => {
-	const histories = fc.sample(history, { numRuns: HISTORIES, seed: SEED });
-	await Promise.all(
-		Array.from({ length: LANES }, async (_, lane) => {
-			for (const [index, steps] of histories.entries()) if (index % LANES === lane) await play(steps, index, t);
-		}),
-	);
-});
-
-async function play(steps: readonly ProjectStep[], index: number, t: TestContext): Promise<void> {
-	const server = await startModelServer();
-	const home = createHome(server);
-	try {
-		await new History(home, server).run(steps);
-	} catch (error) {
-		t.diagnostic(`history ${index} of seed ${SEED}: ${JSON.stringify(steps)}`);
-		throw error;
-	} finally {
-		await server.close();
-		home.dispose();
-	}
-}
