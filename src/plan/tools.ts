@@ -56,6 +56,7 @@ export const PACKAGE_TOOLS: readonly string[] = [
 	"subagent",
 	"background_agent",
 	"background_agent_status",
+	"subagent_control",
 ];
 const BUILT_IN: readonly string[] = ["read", "bash", "powershell", "edit", "write", "grep", "find", "ls"];
 

@@ -166,7 +166,7 @@ describe("a definition, by what its child really got", () => {
 		assert.equal(of("bare").reasoningEffort, "low");
 		assert.deepEqual(of("owner").tools, ["read", "own_tool"]);
 		assert.match(line("wanting"), /^✗ wanting: error — .*Unknown tools: "no_such_tool"\. The sub-agent has: read/);
-		assert.match(line("typo"), /^✗ typo: error — Unknown tools: "Read"\. Available tools: read, bash/);
+		assert.match(line("typo"), /^✗ typo: error — Unknown tools: "Read"\. Available tools: read, grep, find, bash/);
 
 		// kinds: a preset is added to pi's prompt, an agent replaces it
 		assert.match(of("brief").system, /PRESET BODY/);
