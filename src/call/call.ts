@@ -29,7 +29,7 @@ import { execute, type PreparedRun, stopCauseOf } from "../run/execute.ts";
 import { type Launcher, launchProcess } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
 import { createRunDirectory } from "../run-directory/create.ts";
-import { noteEarlierRuns, spentRefusal } from "../session/spending.ts";
+import { noteEarlierRuns, noteStart, spentRefusal } from "../session/spending.ts";
 import { modelsOf, moveToBackground } from "./background-run.ts";
 import { type Host, parentOf, surroundingsOf } from "./host.ts";
 import { createLiveRow, type LiveRow } from "./live-row.ts";
@@ -231,7 +231,10 @@ export async function prepareRow(
 		return err("stopped before it was started");
 	}
 	const begun = answers ? parked?.begin(plan.value) : undefined;
-	if (parked && begun?.ok) return ok({ run: begun.value, launch: parked.launch });
+	if (parked && begun?.ok) {
+		noteStart(begun.value.spec);
+		return ok({ run: begun.value, launch: parked.launch });
+	}
 	if (parked) {
 		// Whatever is still clearing away that one goes by its id.
 		const runId = createRunId(new Date());
@@ -240,6 +243,7 @@ export async function prepareRow(
 		void parked.drop();
 	}
 	const run = row.plan.ok ? prepareRun(row.plan.value, host, parent) : row.plan;
+	if (run.ok) noteStart(run.value.spec);
 	return run.ok ? ok({ run: run.value, launch: launchProcess }) : run;
 }
 

@@ -74,7 +74,10 @@ async function supervise(directory: string): Promise<void> {
 		if (message.dialect !== undefined) held.warmUp(message.dialect);
 		control.send({ type: "grown" });
 	};
-	let parentLeft = () => {};
+	let hasLeft = false;
+	let parentLeft = () => {
+		hasLeft = true; // before its run began
+	};
 	const onOwnerGone = () => {
 		if (spec.lifetime === "foreground" && !talk.isReleased()) stop({ kind: "aborted", by: "parent-death" });
 		else parentLeft();
@@ -101,6 +104,7 @@ async function supervise(directory: string): Promise<void> {
 	talk.attach(run.steering);
 	stop = run.stop;
 	parentLeft = run.parentLeft;
+	if (hasLeft) parentLeft();
 	if (stopCause) run.stop(stopCause);
 	const result = await run.carryOut(begun.kind === "start" ? begun.packet : undefined);
 	const failure = artifacts.result(result);

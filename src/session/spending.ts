@@ -30,6 +30,12 @@ export function spentRefusal(budget: RunSpec["sessionBudget"]): string | undefin
 	return usedUp && `Not started: the session's budget for sub-agents is used up (${describeUse(usedUp)})`;
 }
 
+/** Notes a run that is about to start: one that shares what is left must know of it before its supervisor is at work. */
+export function noteStart({ runId, lifetime, sessionBudget }: RunSpec): void {
+	if (sessionBudget)
+		writeSpent(sessionBudget.ledger, runId, { tokens: 0, cost: 0, live: lifetime, reserved: undefined });
+}
+
 /**
  * Notes what earlier runs of the session have used, as its entries tell it, for a start after a reboot or a limit that was
  * set later. Runs that are older than the session are those of the session that it was forked from.
