@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { KeyId } from "@earendil-works/pi-tui";
 import { agentDirectory } from "./agent-directory.ts";
 import {
 	catalogContextOf,
@@ -15,6 +16,7 @@ import {
 } from "./call/host.ts";
 import { createTurns } from "./call/turns.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
+import { openFleet } from "./commands/fleet-overlay.ts";
 import { limitsInForce } from "./commands/limits-check.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
@@ -24,21 +26,23 @@ import { createHeadStart } from "./head-start/head-start.ts";
 import { importedFields } from "./plan/import.ts";
 import { countForeign, listDefinitions } from "./plan/listing.ts";
 import { nameOf } from "./plan/model.ts";
-import { keepsRunningText } from "./present/background-text.ts";
+import { footerText, keepsRunningText } from "./present/background-text.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
 import { foreignNotice, problemsNotice } from "./present/definition-text.ts";
+import { nameFleetKey } from "./present/fleet-key.ts";
 import type { Limit } from "./present/limits-text.ts";
 import { sanitize } from "./present/sanitize.ts";
-import { createRunStore } from "./records/run-store.ts";
+import { createRunStore, type RunStore } from "./records/run-store.ts";
 import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
 import { endOrphans } from "./run/orphans.ts";
 import { homeRunsOf } from "./run-directory/places.ts";
 import { type ProjectRules, pruneProjects } from "./run-directory/retain.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
+import type { FleetHost } from "./session/fleet.ts";
 import { createKeep } from "./session/keep-run.ts";
 import { listRuns } from "./session/listed-runs.ts";
-import { createLiveRuns } from "./session/live-runs.ts";
+import { createLiveRuns, type LiveRuns } from "./session/live-runs.ts";
 import {
 	INTERRUPTED_MESSAGE,
 	interruptedNotice,
@@ -50,7 +54,7 @@ import {
 import { closeSession, runsInSessions, type SessionFiles } from "./session/session-files.ts";
 import { spentOf } from "./session/spending.ts";
 import { giveTurnsForEnds } from "./session/turns-for-ends.ts";
-import { type LoadedSettings, loadSettings } from "./settings.ts";
+import { type LoadedSettings, loadSettings, personalFleetKey } from "./settings.ts";
 import { createRegistration } from "./tools/registration.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */
@@ -90,15 +94,7 @@ export default function register(pi: ExtensionAPI): void {
 	});
 	pi.registerMessageRenderer(COMPLETION_MESSAGE, renderCompletion);
 	pi.registerMessageRenderer(INTERRUPTED_MESSAGE, renderNotice);
-	pi.registerCommand(
-		"subagents",
-		subagentsCommand({
-			list: (context) => listRuns(host, parentOf(host, context).runPlaces),
-			running: () => runningNow(host),
-			doctor: (context) => doctor(context, doctorHost(host, context)),
-			limits: (context) => limitsOf(host, context, loadSettings(agentDirectory(), trustContextOf(context))),
-		}),
-	);
+	registerFleet(pi, host);
 	pi.registerCommand(
 		"profile",
 		profileCommand((asking) => {
@@ -126,6 +122,36 @@ const runningNow = ({ live, store }: Host) => [
 function sayWhatKeepsRunning({ store }: Host): void {
 	const text = keepsRunningText(store.background);
 	if (text !== undefined) process.once("exit", () => void process.stderr.write(`${text}\n`));
+}
+
+/** The fleet view: by command, by key, and in the footer. */
+function registerFleet(pi: ExtensionAPI, host: LiveHost): void {
+	const key = personalFleetKey(agentDirectory());
+	nameFleetKey(key);
+	const fleet: FleetHost = {
+		store: host.store,
+		live: host.live,
+		background: host.background,
+		places: () => ({ cwd: host.context()?.cwd ?? process.cwd(), agentDirectory: agentDirectory() }),
+	};
+	pi.registerCommand(
+		"subagents",
+		subagentsCommand({
+			...fleet,
+			list: (context) => listRuns(host, parentOf(host, context).runPlaces),
+			running: () => runningNow(host),
+			limits: (context) => limitsOf(host, context, loadSettings(agentDirectory(), trustContextOf(context))),
+			doctor: (context) => doctor(context, doctorHost(host, context)),
+			openFleet: (context, runId) => openFleet(fleet, context, runId),
+		}),
+	);
+	if (key !== "") {
+		pi.registerShortcut(key as KeyId, {
+			description: "Watch and steer sub-agents",
+			handler: (context) => openFleet(fleet, context),
+		});
+	}
+	host.live.subscribe(host.showFooter);
 }
 
 function doctorHost(host: Host, context: ExtensionContext): DoctorHost {
@@ -158,6 +184,8 @@ interface LiveHost extends Host {
 	enter(context: ExtensionContext): void;
 	leave(): void;
 	context(): ExtensionContext | undefined;
+	/** Says how many agents run, where that has changed. */
+	showFooter(): void;
 }
 
 function createHost(pi: ExtensionAPI): LiveHost {
@@ -177,9 +205,11 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		appendEntry: (type, data) => pi.appendEntry(type, data),
 		post,
 		notify: (text, kind) => current?.ui.notify(text, kind),
-		showStatus: (text) => current?.ui.setStatus("pi-subagents", text),
+		showStatus: () => footer.show(),
 		warn,
 	});
+	const live = createLiveRuns();
+	const footer = createFooter(live, store, () => current);
 	const command = piCommand(process.argv, process.execPath);
 	const library = createLibrary();
 	const budget = createBudget();
@@ -193,7 +223,7 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
 		library,
 		background,
-		live: createLiveRuns(),
+		live,
 		budget,
 		turns: createTurns(),
 		headStart,
@@ -201,7 +231,9 @@ function createHost(pi: ExtensionAPI): LiveHost {
 		warn,
 		post,
 		context: () => current,
+		showFooter: () => footer.show(),
 		enter(context) {
+			footer.enter();
 			session = new AbortController();
 			current = context;
 		},
@@ -212,6 +244,23 @@ function createHost(pi: ExtensionAPI): LiveHost {
 			background.detach();
 			store.clear();
 			current = undefined;
+		},
+	};
+}
+
+/** Says in the footer how many agents run. */
+function createFooter(live: LiveRuns, store: RunStore, session: () => ExtensionContext | undefined) {
+	let shown: string | undefined;
+	return {
+		show() {
+			const running = live.runs.filter(({ state }) => state.phase.kind === "running").length;
+			const text = footerText(running, store.counts());
+			if (text === shown) return;
+			shown = text;
+			session()?.ui.setStatus("pi-subagents", text);
+		},
+		enter() {
+			shown = undefined;
 		},
 	};
 }

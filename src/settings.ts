@@ -47,6 +47,8 @@ export interface Settings {
 	readonly printModeTimeout: number;
 	/** Where runs are kept: in the agent directory, or inside of the project. */
 	readonly runsIn: "home" | "project";
+	/** Opens the fleet view; empty = no key. */
+	readonly fleetKey: string;
 	/** Why no run may start: a limit that was asked for cannot be read, and no run goes without it. */
 	readonly refusal: string | undefined;
 	/** Whose definitions are read beside ours. */
@@ -83,6 +85,8 @@ type SetBy<T> =
 
 const ANY = { kind: "any" } as const;
 const PERSON = { kind: "person" } as const;
+/** A key as pi writes it, with ctrl or alt so that it is no text; empty for none. */
+const FLEET_KEY = /^(?:(?:(?:ctrl|shift|alt|super)\+)*(?:ctrl|alt|super)\+(?:shift\+)?[a-z0-9]|f\d{1,2})?$/;
 /** No limit at all is the loosest. */
 const TIGHTEN_NUMBER: SetBy<number | undefined> = {
 	kind: "tighten",
@@ -206,6 +210,12 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 		},
 		setBy: PERSON,
 	},
+	fleetKey: {
+		key: "fleetKey",
+		fallback: "alt+a",
+		parse: (value) => (typeof value === "string" && FLEET_KEY.test(value) ? value : undefined),
+		setBy: PERSON,
+	},
 };
 
 /** The person's settings, then the nearest project's, key by key. A value that is none falls back to the default. */
@@ -300,6 +310,12 @@ export function personalFamilies(agentDirectory: string): Settings["families"] {
 export function personalSources(agentDirectory: string): Settings["definitionSources"] {
 	const { definitionSources } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
 	return FIELDS.definitionSources.parse(definitionSources) ?? FIELDS.definitionSources.fallback;
+}
+
+/** Keys are registered when the package is loaded. */
+export function personalFleetKey(agentDirectory: string): string {
+	const { fleetKey } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
+	return FIELDS.fleetKey.parse(fleetKey) ?? FIELDS.fleetKey.fallback;
 }
 
 /** One of pi's own settings of the person. */

@@ -30,6 +30,7 @@ const DEFAULTS = {
 	waitInPrintMode: true,
 	printModeTimeout: 3_600,
 	runsIn: "home",
+	fleetKey: "alt+a",
 	maxTokens: undefined,
 	maxCost: undefined,
 	maxTurns: undefined,

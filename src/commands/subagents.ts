@@ -4,11 +4,12 @@ import { listedRunRow, listedRunsText } from "../present/listed-runs-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import type { ListedRun } from "../session/listed-runs.ts";
 import { tell } from "./profile-host.ts";
+import { STEERING, type SteeringHost, steer, steeringItems } from "./steer.ts";
 
 type Command = Parameters<ExtensionAPI["registerCommand"]>[1];
 
 /** What the command needs of the session. */
-export interface SubagentsHost {
+export interface SubagentsHost extends SteeringHost {
 	list(context: ExtensionCommandContext): Promise<readonly ListedRun[]>;
 	/** What runs as far as that is known without asking anybody: for completion. */
 	running(): readonly { readonly runId: string; readonly label: string }[];
@@ -18,29 +19,32 @@ export interface SubagentsHost {
 }
 
 const USAGE =
-	"Usage: /subagents (list the runs), /subagents stop <name, session id or run id>, /subagents doctor (check the set-up)";
+	"Usage: /subagents (open the fleet view), /subagents list, /subagents watch|stop|background <name, session id or run id>, /subagents message <id> <text>, /subagents doctor (check the set-up)";
 
 /** `/subagents`: for a person to see what runs, to stop it, also while the agent is busy, and to check the set-up. */
-export function subagentsCommand({ list, running, doctor, limits }: SubagentsHost): Command {
+export function subagentsCommand(host: SubagentsHost): Command {
+	const { list, running, doctor, limits } = host;
 	return {
 		description: "Sub-agents: list the runs, or stop one; doctor checks the set-up",
 		getArgumentCompletions: (prefix) => {
-			const items = ["list", "doctor", ...running().map(({ runId }) => `stop ${runId}`)];
-			if (items.includes(prefix)) return null; // Enter would choose what is there already instead of sending it
-			const labels = new Map(running().map(({ runId, label }) => [`stop ${runId}`, `stop ${label} (${runId})`]));
-			return items
-				.filter((item) => item.startsWith(prefix))
-				.map((value) => ({ value, label: sanitizeLine(labels.get(value) ?? value) }));
+			const stops = running().map(({ runId, label }) => ({
+				value: `stop ${runId}`,
+				label: sanitizeLine(`stop ${label} (${runId})`),
+			}));
+			const verbs = ["list", "doctor", ...(prefix.includes(" ") ? [] : Object.keys(STEERING))];
+			const items = [...verbs.map((value) => ({ value, label: value })), ...stops, ...steeringItems(host)];
+			if (items.some(({ value }) => value === prefix)) return null; // Enter would choose what is there already instead of sending it
+			return items.filter(({ value, label }) => value.startsWith(prefix) || label.startsWith(prefix));
 		},
 		async handler(args, context) {
 			const [, verb = "", subject = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(args) ?? [];
-			if ((verb === "" || verb === "list") && subject === "") {
-				const runs = listedRunsText(await list(context), Date.now());
-				return tell(context, [runs, ...limitRows(limits(context))].join("\n"), "info");
-			}
-			if (verb === "doctor" && subject === "") return await doctor(context);
-			if (verb !== "stop") return tell(context, USAGE, "warning");
-			await stop(unquoted(subject), await list(context), context);
+			if (Object.hasOwn(STEERING, verb) && subject !== "") return await steer(args, host, context);
+			if (verb === "stop") return await stop(unquoted(subject), await list(context), context);
+			if (subject !== "" || !["", "list", "doctor"].includes(verb)) return tell(context, USAGE, "warning");
+			if (verb === "" && context.mode === "tui") return await host.openFleet(context, undefined);
+			if (verb === "doctor") return await doctor(context);
+			const runs = listedRunsText(await list(context), Date.now());
+			tell(context, [runs, ...limitRows(limits(context))].join("\n"), "info");
 		},
 	};
 }

@@ -10,6 +10,7 @@ import { cut } from "../domain/messages.ts";
 import { isPersonsStop } from "../domain/state.ts";
 import { FILES, RUN_ID_PATTERN } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
+import { fleetKeyText } from "./fleet-key.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { describeEnd } from "./text.ts";
@@ -30,8 +31,14 @@ const MAX_NAMES = 8;
 const MAX_TASK_CHARS = 100;
 const MAX_ERROR_CHARS = 1_000;
 
-export const footerText = ({ running, total }: BackgroundCounts): string | undefined =>
-	total === 0 ? undefined : `bg: ${running} running / ${total} total`;
+/** `agents: 4 running, 1 in background · alt+a`; nothing when nothing runs. */
+export function footerText(foreground: number, { running }: BackgroundCounts): string | undefined {
+	const parts = [
+		...(foreground > 0 ? [`${foreground} running`] : []),
+		...(running > 0 ? [`${running} in background`] : []),
+	];
+	return parts.length > 0 ? `agents: ${parts.join(", ")} · ${fleetKeyText()}` : undefined;
+}
 
 export const ICONS = { running: "●", completed: "✓", failed: "✗", aborted: "■" } as const;
 

@@ -140,14 +140,14 @@ const placeOf = (spec: RunSpec | undefined, { previewWidth, home }: Audience) =>
 });
 
 /** What only a person sees. */
-function shownOf({ state, spec, task, directory }: ShownTask, audience: Room) {
+function shownOf({ state, spec, task, directory, moved }: ShownTask, audience: Room) {
 	const { phase, written } = state;
 	const place = placeOf(spec, audience);
-	const note = endNote(state, spec, place);
+	const note = moved ? "moved to the background" : endNote(state, spec, place);
 	const answer = phase.kind === "done" && phase.result.outcome.kind === "completed" ? phase.result.outcome.text : "";
 	const isFinal = audience.tasks > 0;
 	return {
-		state: taskStateOf(state),
+		state: moved ? ("moved" as const) : taskStateOf(state),
 		...(phase.kind === "queued" && { queued: true as const }),
 		...(phase.kind === "running" && { doing: doingOf(state, place), ...(written > 0 && { written }) }),
 		...(spec && { grace: (spec.limits?.idleGraceMs ?? 0) / 1_000 }),

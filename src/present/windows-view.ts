@@ -1,6 +1,7 @@
 import { type AgentToolResult, keyText, type Theme } from "@earendil-works/pi-coding-agent";
 import type { Component } from "@earendil-works/pi-tui";
 import { columnsOf, fitLine } from "./fit.ts";
+import { fleetKeyText } from "./fleet-key.ts";
 import { type FrameState, frameBottom, type Tone } from "./frame-view.ts";
 import { type Item, itemsWithin, type Sorted, shareRows } from "./layout.ts";
 import { sanitizeLine } from "./sanitize.ts";
@@ -144,8 +145,8 @@ function runningRows(frame: Frame, rowsInAll: number, state: WindowsState): stri
 	return [statusRow(frame, isPartial ? countsText : endText), ...body, ...blank, ...hints].slice(0, Math.max(1, room));
 }
 
-const liveHint = () => ["esc stop all", ...withKey("more")].join(" · ");
-const finalHint = () => withKey("tasks, steps, answers, ids").join("");
+const liveHint = () => ["esc stop all", ...withKey("more"), `${fleetKeyText()} agents`].join(" · ");
+const finalHint = () => [...withKey("tasks, steps, answers, ids"), `${fleetKeyText()} agents`].join(" · ");
 const withKey = (what: string): string[] => {
 	const key = keyText("app.tools.expand");
 	return key === "" ? [] : [`${key} ${what}`];

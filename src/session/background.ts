@@ -3,7 +3,6 @@ import { type BackgroundRun, isBackground } from "../domain/kept-run.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { isTrusted } from "../files/private.ts";
-import { footerText } from "../present/background-text.ts";
 import type { RunStore } from "../records/run-store.ts";
 import {
 	BILLED_ENTRY,
@@ -55,7 +54,7 @@ export function createBackground(
 	const news = createEndNews();
 	const tokens = new Map<string, string>();
 	const completion = createCompletion(port);
-	const showStatus = () => attempt(port, () => port.showStatus(footerText(store.counts())));
+	const showStatus = () => attempt(port, () => port.showStatus(store.counts()));
 	const attendance = createAttendance((run, end) => {
 		const ended: BackgroundRun = { ...run, progress: end };
 		store.put(ended);

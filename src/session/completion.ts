@@ -1,4 +1,4 @@
-import type { BackgroundRun, RunEnd } from "../domain/kept-run.ts";
+import type { BackgroundCounts, BackgroundRun, RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
 import { completionText, wasStoppedByPerson } from "../present/background-text.ts";
 import { describeEnd } from "../present/text.ts";
@@ -12,7 +12,8 @@ export interface SessionPort {
 	/** A message that everybody sees and that starts no turn. */
 	post(customType: string, text: string, details: unknown): void;
 	notify(text: string, kind: "info" | "error"): void;
-	showStatus(text: string | undefined): void;
+	/** How many background runs there are has changed. */
+	showStatus(counts: BackgroundCounts): void;
 	warn(text: string): void;
 }
 

@@ -74,7 +74,10 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 	script(background("quick"), background("slow"));
 	const [quick, slow] = (await someone.ask("start both")).map(runIdIn);
 	assert.ok(quick !== undefined && slow !== undefined);
-	assert.deepEqual(someone.shown("setStatus").slice(-2), ["bg: 1 running / 1 total", "bg: 2 running / 2 total"]);
+	assert.deepEqual(someone.shown("setStatus").slice(-2), [
+		"agents: 1 in background · alt+a",
+		"agents: 2 in background · alt+a",
+	]);
 
 	const busy = someone.ask(HOLD);
 	await server.waitForRequest((request) => isParent(request) && request.lastUser === HOLD);
@@ -86,7 +89,7 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 		someone.shown("notify")[0] ?? "",
 		new RegExp(`^✓ Background agent scout \\(${quick}\\) completed after`),
 	);
-	assert.equal(someone.shown("setStatus").at(-1), "bg: 1 running / 2 total");
+	assert.equal(someone.shown("setStatus").at(-1), "agents: 1 in background · alt+a");
 	assert.deepEqual(
 		entries(UPDATE).map(({ runId }) => runId),
 		[quick],
@@ -94,7 +97,7 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 
 	await someone.tell({ type: "prompt", message: `/subagents stop ${slow}` });
 	await ended(slow);
-	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === "bg: 0 running / 2 total");
+	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === undefined);
 	assert.equal(server.requests.filter(isParent).length, requests, "all this while the agent was in its turn");
 	releaseParent();
 	await busy;
@@ -129,7 +132,7 @@ test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told
 	script(status());
 	assert.match((await someone.ask("after the reload"))[0]?.text ?? "", running);
 	await someone.tell({ type: "new_session" });
-	assert.notEqual(someone.shown("setStatus").at(-1), "bg: 1 running / 1 total", "the new session has none");
+	assert.notEqual(someone.shown("setStatus").at(-1), "agents: 1 in background · alt+a", "the new session has none");
 	script(status({ runId }));
 	assert.match((await someone.ask("in the new one"))[0]?.text ?? "", /^Unknown run: ".*"\. Known runs: \(none\)$/);
 	await someone.tell({ type: "switch_session", sessionPath: session });
@@ -139,7 +142,7 @@ test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told
 
 	release("look");
 	await ended(runId);
-	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === "bg: 0 running / 1 total");
+	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === undefined);
 	script(status({ runId }));
 	const [inClone] = await someone.ask("in the clone, after its end");
 	assert.match(inClone?.text ?? "", /answer of look$/);

@@ -157,6 +157,14 @@ test("how it ended, in a line: an answer's first words, or a reason that a perso
 	assert.equal(stopped({ kind: "aborted", by: "caller" }), "stopped");
 });
 
+test("X40: a task that was moved to the background is running, moved, and drawn as such", () => {
+	const moved = only(finalWindows([{ ...taskWith(running), moved: true }], AUDIENCE));
+	assert.deepEqual(
+		[moved.status, moved.moved, moved.state, moved.note],
+		["running", true, "moved", "moved to the background"],
+	);
+});
+
 test("a call that failed is marked with the line that says why; its text stays", () => {
 	const result = (toolName: string, text: string, id: string) => ({ ...toolResult(toolName, text, id), isError: true });
 	const state = withMessages(

@@ -95,7 +95,7 @@ test("while a call runs: counts and totals, what each does now, what failed, wha
 		" ✗ provider    429 Rate limit exceeded                                            4s      –       –",
 		" ✓ routes      All good.                                                          4s     15   $0.00",
 		" ○ 2 queued    config, cache",
-		" esc stop all",
+		" esc stop all · alt+a agents",
 	]);
 });
 
@@ -128,7 +128,7 @@ test("when it has ended: one row for each task, failures first in the count, and
 	assert.match(rows[0] ?? "", /^ 2 of 16 failed +4s +– +–$/);
 	assert.match(rows[1] ?? "", /^ ✓ agent 0 {5}All good\. +4s/);
 	assert.match(rows[15] ?? "", /^ ✗ scout {7}Timed out: 4s limit\. +4s/);
-	assert.equal(rows.at(-1), "");
+	assert.equal(rows.at(-1), " alt+a agents");
 	assert.match(trimmed(drawFinal([done(), done()]))[0] ?? "", /^ 2 done /);
 });
 

@@ -1,3 +1,4 @@
+import { footerText } from "../../src/present/background-text.ts";
 import type { SessionEntry } from "../../src/records/session-entries.ts";
 import type { SessionPort } from "../../src/session/completion.ts";
 import { PATIENCE_MS } from "./until.ts";
@@ -38,7 +39,7 @@ export function createRecordedSession(id = "recorded"): RecordedSession {
 			post: (customType, text, details) =>
 				told(() => entries.push({ type: "custom_message", customType, data: text, details: copy(details) })),
 			notify: (text, kind) => told(() => notifications.push({ text, kind })),
-			showStatus: (text) => told(() => statuses.push(text)),
+			showStatus: (counts) => told(() => statuses.push(footerText(0, counts))),
 			warn: (text) => void warnings.push(text),
 		},
 		entries,

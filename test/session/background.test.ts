@@ -112,7 +112,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			session.entries.map(({ customType }) => customType),
 			[RUN_ENTRY, UPDATE_ENTRY, COMPLETION_MESSAGE],
 		);
-		assert.deepEqual(session.statuses, ["bg: 1 running / 1 total", "bg: 0 running / 1 total"]);
+		assert.deepEqual(session.statuses, ["agents: 1 in background · alt+a", undefined]);
 		assert.equal(session.notifications.length, 1);
 		assert.match(session.notifications[0]?.text ?? "", /^✓ Background agent scout \(.*\) completed after \d+s$/);
 		const [update] = session.of(UPDATE_ENTRY);
@@ -388,10 +388,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		const forked = open(fork);
 		await forked.rebuild();
 		assert.equal(forked.statusOf(run.runId), "running");
-		await Promise.all([
-			endedIn(session, run.runId),
-			fork.until(() => fork.statuses.includes("bg: 0 running / 1 total")),
-		]);
+		await Promise.all([endedIn(session, run.runId), fork.until(() => fork.statuses.includes(undefined))]);
 		assert.equal(forked.statusOf(run.runId), "completed");
 		assert.deepEqual(
 			fork.entries.map(({ customType }) => customType),

@@ -314,6 +314,9 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		const { cwd } = host.context;
 		const places = { cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" } as const;
 		const command = subagentsCommand({
+			...host.host,
+			places: () => places,
+			openFleet: async () => assert.fail("there is no screen"),
 			list: () => listRuns(host.host, places),
 			running: () => [...host.host.live.runs, ...host.host.store.background],
 			doctor: async () => {},
@@ -353,7 +356,12 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			await type("list"),
 			/\n● two words: running, \d+s \(run .*, session [0-9a-f]{16}\): \[\{"hang":true\}\]\n● other/,
 		);
-		assert.match(await type("halt"), /^Usage: /);
+		for (const wrong of ["halt", "watch", "list x"]) assert.match(await type(wrong), /^Usage: /);
+		assert.match(await type("watch scout"), /^● scout \(\d{8}-.*\): running\n/);
+		assert.match(await type("background scout"), /in the background already/);
+		assert.match(await type("message nobody hello"), /^Unknown run: "nobody"/);
+		const named = command.getArgumentCompletions?.("message two") as { label: string; description: string }[];
+		assert.deepEqual(named, [{ ...named[0], label: "message two words", description: '[{"hang":true}]' }]);
 		assert.match(
 			await type("stop nobody"),
 			/^No run is called "nobody"\. Running: scout \(.*\), two words \(.*\), other \(/,

@@ -1,0 +1,279 @@
+import type { ExtensionContext, Theme } from "@earendil-works/pi-coding-agent";
+import { type Component, Input, type KeyId, matchesKey } from "@earendil-works/pi-tui";
+import type { Result } from "../domain/result.ts";
+import { fleetRows } from "../present/fleet-view.ts";
+import { filled, panelRows } from "../present/panel-view.ts";
+import { sanitizeLine } from "../present/sanitize.ts";
+import { receiptText, transcriptRows, watchTitle } from "../present/watch-view.ts";
+import { createFleet, type Fleet, type FleetHost, type FleetRun, type FleetScope, SCOPES } from "../session/fleet.ts";
+
+/** What the overlay shows: the list, or one run. */
+type Mode = { readonly kind: "list" } | { readonly kind: "watch"; readonly runId: string };
+
+/** What the overlay wants done when it has closed. */
+export type Request = { readonly kind: "nothing" } | { readonly kind: "editor"; readonly text: string };
+
+/** A second press within this time is meant. */
+const TWICE_MS = 3_000;
+/** Whoever typed on as if the input had opened presses no keys with it. */
+const DEAF_MS = 2_000;
+const NOTICE_MS = 4_000;
+const EDITOR_MS = 50;
+const LOOK_MS = 2_000;
+const LIST_KEYS = "↑↓ select · enter watch · m message · x x stop · b background · r resume · f files · esc";
+const WATCH_KEYS = "m message · x x stop · b background · ↑↓ PgUp PgDn scroll · end follow · esc back";
+const INPUT_KEYS = "enter send after this turn · ctrl+n send now · esc close the input";
+
+/** Opens the fleet view over whatever the agent is doing. Closing it changes nothing for any run. */
+export async function openFleet(host: FleetHost, context: ExtensionContext, watch?: string): Promise<void> {
+	let redraw = () => {};
+	const wanted = await context.ui.custom<Request>(
+		(tui, theme, _keybindings, done) => {
+			redraw = () => tui.requestRender();
+			return createOverlay(host, theme, redraw, done, watch);
+		},
+		{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "center" } },
+	);
+	if (wanted?.kind !== "editor") return;
+	// pi empties its editor once the command that opened the view has ended.
+	setTimeout(() => {
+		context.ui.setEditorText(wanted.text);
+		redraw();
+	}, EDITOR_MS);
+}
+
+export interface Overlay extends Component {
+	handleInput(data: string): void;
+	dispose(): void;
+}
+
+export function createOverlay(
+	host: FleetHost,
+	theme: Theme,
+	redraw: () => void,
+	done: (request: Request) => void,
+	watch: string | undefined,
+	rowsOfScreen: () => number = () => process.stdout.rows ?? 24,
+): Overlay {
+	const fleet = createFleet(host, redraw);
+	const view = new FleetOverlay(fleet, theme, redraw, done, rowsOfScreen);
+	if (watch !== undefined) view.watch(watch);
+	const leave = host.live.subscribe(redraw);
+	const clock = setInterval(redraw, 1_000);
+	const looking = setInterval(() => void fleet.look(view.scope), LOOK_MS);
+	return {
+		render: (width) => view.render(width),
+		handleInput(data) {
+			view.handleInput(data);
+			redraw();
+		},
+		invalidate() {},
+		dispose() {
+			clearInterval(clock);
+			clearInterval(looking);
+			leave();
+			fleet.close();
+		},
+	};
+}
+
+class FleetOverlay {
+	scope: FleetScope = "session";
+	private mode: Mode = { kind: "list" };
+	private selected: string | undefined;
+	/** Rows above the end; 0 follows it. */
+	private scroll = 0;
+	private page = 10;
+	private input: Input | undefined;
+	private deafUntil = 0;
+	private armed: { readonly runId: string; readonly until: number } | undefined;
+	private notice: { readonly text: string; readonly until: number } | undefined;
+	private readonly fleet: Fleet;
+	private readonly theme: Theme;
+	private readonly redraw: () => void;
+	private readonly done: (request: Request) => void;
+	private readonly rowsOfScreen: () => number;
+
+	constructor(
+		fleet: Fleet,
+		theme: Theme,
+		redraw: () => void,
+		done: (request: Request) => void,
+		rowsOfScreen: () => number,
+	) {
+		this.fleet = fleet;
+		this.theme = theme;
+		this.redraw = redraw;
+		this.done = done;
+		this.rowsOfScreen = rowsOfScreen;
+	}
+
+	watch(runId: string): void {
+		this.selected = runId;
+		this.mode = { kind: "watch", runId };
+		this.scroll = 0;
+	}
+
+	render(width: number): string[] {
+		const height = Math.max(6, this.rowsOfScreen() - 2);
+		const run = this.current();
+		if (run) this.fleet.attend(run);
+		if (this.mode.kind === "watch" && run) return this.watchRows(run, width, height);
+		const runs = this.fleet.runs(this.scope);
+		for (const each of runs) if (each.shown === "running") this.fleet.attend(each);
+		const selected = Math.max(
+			0,
+			runs.findIndex(({ runId }) => runId === run?.runId),
+		);
+		const picture = { runs, selected, scope: this.scope, scopes: SCOPES, keys: LIST_KEYS, now: Date.now() };
+		return fleetRows({ ...picture, notice: this.noticeText(), width, height }, this.theme);
+	}
+
+	private watchRows(run: FleetRun, width: number, height: number): string[] {
+		const foot = this.input && {
+			title: `message to ${sanitizeLine(run.label)} (delivered before its next request)`,
+			rows: this.input.render(Math.max(10, width - 4)),
+		};
+		const room = Math.max(1, height - 2 - (foot ? 1 + foot.rows.length : 0));
+		this.page = Math.max(1, room - 2);
+		const now = Date.now();
+		const rows = transcriptRows(run, { width: Math.max(8, width - 4), theme: this.theme, now });
+		this.scroll = Math.max(0, Math.min(this.scroll, rows.length - room));
+		const first = Math.max(0, rows.length - room - this.scroll);
+		const corner = this.scroll > 0 ? `${this.scroll} more below` : "";
+		const keys = this.noticeText() ?? (this.input ? INPUT_KEYS : WATCH_KEYS);
+		const body = filled(rows.slice(first, first + room), room);
+		return panelRows({ title: watchTitle(run, now), corner, body, foot, keys }, width, this.theme);
+	}
+
+	handleInput(data: string): void {
+		if (this.input) return void this.handleMessage(data, this.input);
+		if (this.mode.kind === "watch") return void this.handleWatch(data);
+		this.handleList(data);
+	}
+
+	/** While the input is open every letter belongs to the message. */
+	private handleMessage(data: string, input: Input): void {
+		if (matchesKey(data, "escape")) this.input = undefined;
+		else if (matchesKey(data, "enter")) this.send(input.getValue(), "turn-end");
+		else if (matchesKey(data, "ctrl+n")) this.send(input.getValue(), "now");
+		else input.handleInput(data);
+	}
+
+	private handleWatch(data: string): void {
+		const is = (...keys: KeyId[]) => keys.some((key) => matchesKey(data, key));
+		if (is("escape")) this.mode = { kind: "list" };
+		else if (is("up")) this.scroll += 1;
+		else if (is("down")) this.scroll -= 1;
+		else if (is("pageUp")) this.scroll += this.page;
+		else if (is("pageDown")) this.scroll -= this.page;
+		else if (is("home")) this.scroll = Number.MAX_SAFE_INTEGER;
+		else if (is("end")) this.scroll = 0;
+		else this.handleAction(data);
+	}
+
+	private handleList(data: string): void {
+		const is = (...keys: KeyId[]) => keys.some((key) => matchesKey(data, key));
+		if (is("escape")) this.done({ kind: "nothing" });
+		else if (is("up")) this.move(-1);
+		else if (is("down")) this.move(1);
+		else if (is("pageUp")) this.move(-this.page);
+		else if (is("pageDown")) this.move(this.page);
+		else if (is("tab")) this.widen();
+		else if (is("enter")) {
+			const run = this.current();
+			if (run) this.watch(run.runId);
+		} else this.handleAction(data);
+	}
+
+	private handleAction(data: string): void {
+		const run = this.current();
+		if (!run || Date.now() < this.deafUntil) return;
+		if (data === "m") this.openInput(run);
+		else if (data === "x") this.stop(run);
+		else if (data === "b") this.release(run);
+		else if (data === "r") this.resume(run);
+		else if (data === "f") this.say(run.directory ?? "It has no directory yet.", 15_000);
+	}
+
+	private current(): FleetRun | undefined {
+		const runs = this.fleet.runs(this.scope);
+		const wanted = this.mode.kind === "watch" ? this.mode.runId : this.selected;
+		return runs.find(({ runId }) => runId === wanted) ?? (this.mode.kind === "watch" ? undefined : runs[0]);
+	}
+
+	private move(by: number): void {
+		const runs = this.fleet.runs(this.scope);
+		const at = runs.findIndex(({ runId }) => runId === this.current()?.runId);
+		this.selected = runs[Math.max(0, Math.min(runs.length - 1, at + by))]?.runId;
+	}
+
+	private widen(): void {
+		this.scope = SCOPES[(SCOPES.indexOf(this.scope) + 1) % SCOPES.length] ?? "session";
+		void this.fleet.look(this.scope);
+	}
+
+	private openInput(run: FleetRun): void {
+		if (run.shown !== "running" && run.shown !== "queued" && run.shown !== "asks") {
+			this.deafUntil = Date.now() + DEAF_MS;
+			return void this.say("It has ended. r puts a request to resume it into the editor.");
+		}
+		this.watch(run.runId);
+		this.input = new Input();
+		this.input.focused = true;
+	}
+
+	private send(text: string, when: "turn-end" | "now"): void {
+		const run = this.current();
+		if (!run || text.trim() === "") return;
+		this.input = undefined;
+		this.say("Sending …");
+		void this.fleet.message(run, text, when).then((sent) => {
+			if (!sent.ok) return void this.say(`Not delivered: ${sent.error}`);
+			this.say("Message queued");
+			void sent.value.settled.then((receipt) => this.say(`Message ${receiptText(receipt)}`));
+		});
+	}
+
+	private stop(run: FleetRun): void {
+		if (run.shown !== "running" && run.shown !== "queued" && run.shown !== "asks")
+			return void this.say("It has ended.");
+		const now = Date.now();
+		if (this.armed?.runId !== run.runId || this.armed.until < now) {
+			this.armed = { runId: run.runId, until: now + TWICE_MS };
+			return void this.say(`x again stops ${sanitizeLine(run.label)}`, TWICE_MS);
+		}
+		this.armed = undefined;
+		this.say(`Stopping ${sanitizeLine(run.label)}`);
+		void this.fleet.stop(run).then((stopped: Result<undefined>) => stopped.ok || this.say(stopped.error));
+	}
+
+	private release(run: FleetRun): void {
+		this.say(`Moving ${sanitizeLine(run.label)} to the background …`);
+		void this.fleet.release(run).then((released) => {
+			this.say(released.ok ? `${run.label} goes on in the background` : released.error);
+		});
+	}
+
+	private resume(run: FleetRun): void {
+		if (run.endedAt === undefined) return void this.say("It is still running. m sends it a message.");
+		this.done({ kind: "editor", text: resumeText(run) });
+	}
+
+	private say(text: string, ms = NOTICE_MS): void {
+		this.notice = { text: sanitizeLine(text), until: Date.now() + ms };
+		this.redraw();
+	}
+
+	private noticeText(): string | undefined {
+		return this.notice && this.notice.until > Date.now() ? this.notice.text : undefined;
+	}
+}
+
+/** A request that the person completes and the agent understands: each tool resumes its own sessions. */
+export function resumeText({ family, sessionId, label, runId }: FleetRun): string {
+	const name = sanitizeLine(label);
+	if (family === "delegate") return `Resume the sub-agent "${name}" (delegate_to_subagents, resume: "${sessionId}"): `;
+	if (family === "agent") return `Go on with the agent "${name}" (subagent, sessionId: "${sessionId}"): `;
+	return `Look at the run "${name}" (get_subagent_output, sessionId: "${runId}") and go on with: `;
+}

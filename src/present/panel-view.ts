@@ -1,0 +1,45 @@
+import type { Theme } from "@earendil-works/pi-coding-agent";
+import { columnsOf, fitLine } from "./fit.ts";
+
+/** A frame of fixed height around rows that were painted before: what lies below an overlay must not shine through. */
+export interface Panel {
+	readonly title: string;
+	/** To the right of the title, where there is room. */
+	readonly corner: string;
+	readonly body: readonly string[];
+	/** Below a line with a title of its own. */
+	readonly foot: { readonly title: string; readonly rows: readonly string[] } | undefined;
+	readonly keys: string;
+}
+
+export function panelRows({ title, corner, body, foot, keys }: Panel, width: number, theme: Theme): string[] {
+	const inner = Math.max(1, width - 4);
+	const line = (row: string) => {
+		const rest = " ".repeat(Math.max(0, inner - columnsOf(row)));
+		return `${theme.fg("border", "│")} ${row}${rest} ${theme.fg("border", "│")}`;
+	};
+	const edge = (left: string, text: string, right: string, more = "") => {
+		const head = fitLine(text, Math.max(0, width - 6));
+		const tail = columnsOf(head) + columnsOf(more) + 8 <= width ? more : "";
+		const gap = width - columnsOf(head) - columnsOf(tail) - (tail === "" ? 6 : 8);
+		const strokes = "─".repeat(Math.max(0, gap));
+		return [
+			theme.fg("border", `${left}─ `),
+			theme.fg("accent", head),
+			theme.fg("border", ` ${strokes}`),
+			tail === "" ? "" : theme.fg("muted", ` ${tail} `),
+			theme.fg("border", `─${right}`),
+		].join("");
+	};
+	return [
+		edge("╭", title, "╮", corner),
+		...body.map(line),
+		...(foot ? [edge("├", foot.title, "┤"), ...foot.rows.map(line)] : []),
+		edge("╰", keys, "╯"),
+	];
+}
+
+/** Exactly so many rows. */
+export function filled(rows: readonly string[], count: number): string[] {
+	return [...rows.slice(0, count), ...Array.from({ length: Math.max(0, count - rows.length) }, () => "")];
+}

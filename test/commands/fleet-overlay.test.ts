@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { visibleWidth } from "@earendil-works/pi-tui";
+import { createOverlay, type Request } from "../../src/commands/fleet-overlay.ts";
+import { findRun, wordsOf } from "../../src/commands/steer.ts";
+import type { RunEvent } from "../../src/domain/event.ts";
+import { err, ok } from "../../src/domain/result.ts";
+import { initialState, type RunState, reduce, resultOf } from "../../src/domain/state.ts";
+import type { Receipt } from "../../src/domain/steer.ts";
+import { noUsage } from "../../src/domain/usage.ts";
+import { createRunStore } from "../../src/records/run-store.ts";
+import type { FleetHost, FleetRun } from "../../src/session/fleet.ts";
+import { createLiveRuns, type LiveRun } from "../../src/session/live-runs.ts";
+import { plain, theme } from "../present/windows.ts";
+
+const started: RunEvent = { type: "started", at: Date.now(), supervisorPid: 1, pid: 2 };
+const tool: RunEvent = {
+	type: "tool-started",
+	callId: "1",
+	name: "bash",
+	args: { command: "npm test" },
+	nested: false,
+};
+const fold = (...events: RunEvent[]) => events.reduce(reduce, initialState);
+
+interface Sent {
+	readonly text: string;
+	readonly when: string;
+	settle(receipt: Receipt): void;
+}
+
+/** A task of a call whose messages and stops are written down. */
+function liveRun(label: string, state: RunState, changes: Partial<LiveRun> = {}) {
+	const sent: Sent[] = [];
+	let stops = 0;
+	const run = {
+		...{ runId: `20261118-01001${label.length}-36c6f4d5`, sessionId: `session-${label}`, family: "delegate" },
+		...{ label, task: `look at ${label}\nall of it`, directory: "/runs/x", state },
+		async message(text: string, when: string) {
+			const { promise, resolve } = Promise.withResolvers<Receipt>();
+			sent.push({ text, when, settle: resolve });
+			return ok({ id: "1", settled: promise });
+		},
+		stop: () => void stops++,
+		release: async () => err("A queued task cannot be moved"),
+		...changes,
+	} as LiveRun;
+	return { run, sent, stops: () => stops };
+}
+
+function openOverlay(runs: readonly LiveRun[], watch?: string) {
+	const live = createLiveRuns();
+	for (const run of runs) live.add(run);
+	const closed: Request[] = [];
+	const host = {
+		...{ store: createRunStore(), live, background: undefined },
+		places: () => ({ cwd: "/nowhere", agentDirectory: "/nowhere" }),
+	} as unknown as FleetHost;
+	const view = createOverlay(
+		host,
+		theme,
+		() => {},
+		(request) => void closed.push(request),
+		watch,
+		() => 22,
+	);
+	const screen = (width = 90) => plain(view.render(width));
+	const type = (...keys: string[]) => {
+		for (const key of keys) view.handleInput(key);
+		return screen().join("\n");
+	};
+	return { view, screen, type, closed, live };
+}
+
+const [ESC, ENTER, DOWN, CTRL_N] = ["\u001b", "\r", "\u001b[B", "\u000e"];
+
+describe("the fleet view", () => {
+	test("lists what runs and what is queued, with the last steps of the selected one, in a frame of fixed size", (t) => {
+		const auth = liveRun("auth", fold(started, { type: "delta", text: "I begin." }, tool));
+		const { view, screen, type } = openOverlay([auth.run, liveRun("storage", initialState).run]);
+		t.after(() => view.dispose());
+		for (const width of [40, 60, 90, 140]) {
+			const rows = screen(width);
+			assert.equal(rows.length, 20);
+			for (const row of rows) assert.equal(visibleWidth(row), width, row);
+		}
+		const text = screen().join("\n");
+		assert.match(text, /^╭─ Agents · 1 running · 1 queued · \$0\.00 ─+ \[session\] {2}project {2}all: tab ─╮/);
+		assert.match(text, /│ ▸ ● bash +auth +npm test/);
+		assert.match(text, /│ {3}○ queued +storage +look at storage all of it/);
+		assert.match(text, /├─ auth · 20261118.*\n│ Task {2}look at auth all of it +│\n│ I begin\./);
+		assert.match(type(DOWN), /│ ▸ ○ queued[\s\S]*├─ storage/);
+		assert.match(type("\t"), /session {2}\[project\] {2}all/);
+	});
+
+	test("x twice stops one task, once does not, and Esc closes only the view", (t) => {
+		const auth = liveRun("auth", fold(started));
+		const { view, type, closed } = openOverlay([auth.run, liveRun("storage", fold(started)).run]);
+		t.after(() => view.dispose());
+		assert.match(type("x"), /x again stops auth/);
+		assert.equal(auth.stops(), 0);
+		type(DOWN, "x");
+		assert.equal(auth.stops(), 0, "a second press on another run is the first one for it");
+		type("\u001b[A", "x", "x");
+		assert.equal(auth.stops(), 1);
+		type(ESC);
+		assert.deepEqual(closed, [{ kind: "nothing" }]);
+		assert.equal(auth.stops(), 1);
+	});
+
+	test("a message is sent as typed, letters are no keys meanwhile, and the view says what became of it", async (t) => {
+		const auth = liveRun("auth", fold(started));
+		const { view, type } = openOverlay([auth.run]);
+		t.after(() => view.dispose());
+		assert.match(type("m"), /├─ message to auth \(delivered before its next request\)/);
+		type(..."xx only src", ENTER);
+		await new Promise((resolve) => setImmediate(resolve));
+		assert.equal(auth.stops(), 0);
+		assert.deepEqual([auth.sent[0]?.text, auth.sent[0]?.when], ["xx only src", "turn-end"]);
+		assert.match(type(), /Message queued/);
+		auth.sent[0]?.settle({ kind: "delivered", turn: 4 });
+		await new Promise((resolve) => setImmediate(resolve));
+		assert.match(type(), /Message delivered in turn 4/);
+		type("m", ..."stop that", CTRL_N);
+		assert.equal(auth.sent[1]?.when, "now");
+		assert.match(type("m", "a"), /├─ message to auth/);
+		assert.doesNotMatch(type(ESC), /├─ message to auth|^╭─ Agents/, "Esc closes the input only");
+		assert.equal(auth.sent.length, 2);
+	});
+
+	test("watching shows the whole transcript, follows its end, and scrolls", (t) => {
+		const answer = (text: string, index: number): RunEvent => ({
+			type: "message",
+			message: {
+				...{ role: "assistant", api: "openai-completions", provider: "p", model: "m1", usage: noUsage, timestamp: 0 },
+				...{ stopReason: "toolUse" },
+				content: [
+					{ type: "text", text },
+					{ type: "toolCall", id: `${index}`, name: "read", arguments: { path: `src/${index}.ts` } },
+				],
+			},
+		});
+		const result = (index: number, isError: boolean): RunEvent => ({
+			type: "message",
+			message: {
+				...{ role: "toolResult", toolCallId: `${index}`, toolName: "read", isError, timestamp: 0 },
+				content: [{ type: "text", text: isError ? "ENOENT" : `text of ${index}` }],
+			},
+		});
+		const events = Array.from({ length: 30 }, (_, index) => [
+			answer(`step ${index}`, index),
+			result(index, index === 29),
+		]);
+		const auth = liveRun("auth", fold(started, ...events.flat(), { type: "delta", text: "and so" }));
+		const { view, type } = openOverlay([auth.run]);
+		t.after(() => view.dispose());
+		const end = type(ENTER);
+		assert.match(end, /^╭─ auth · running 0s · turn 31 · 0 tools/);
+		assert.match(end, /✗ read {2}src\/29\.ts +│\n│ {3}│ ENOENT +│\n│ {3}and so/);
+		assert.doesNotMatch(end, /step 3 /);
+		const top = type("\u001b[H");
+		assert.match(top, /│ Task +│\n│ {3}look at auth +│\n│ {3}all of it/);
+		assert.match(top, /✓ read {2}src\/0\.ts +│\n│ {3}│ text of 0/);
+		assert.match(type("\u001b[F"), /and so/);
+		assert.match(type(ESC), /^╭─ Agents/);
+	});
+
+	test("r puts a request to resume into the editor; of one that runs it does nothing", (t) => {
+		const state = fold(started);
+		const end = { endedAt: Date.now(), exit: { kind: "code", code: 0 }, leftovers: [], artifactErrors: [] } as const;
+		const outcome = { kind: "completed", text: "fine", end: "natural" } as const;
+		const done = reduce(state, { type: "ended", result: resultOf("r", state, { outcome, ...end }) });
+		const { view, type, closed } = openOverlay([liveRun("auth", state).run, liveRun("storage", done).run]);
+		t.after(() => view.dispose());
+		assert.match(type("r"), /It is still running/);
+		type(DOWN, "r");
+		assert.deepEqual(closed, [
+			{ kind: "editor", text: 'Resume the sub-agent "storage" (delegate_to_subagents, resume: "session-storage"): ' },
+		]);
+	});
+
+	test("b asks for the background and says why that cannot be", async (t) => {
+		const { view, type } = openOverlay([liveRun("auth", initialState).run]);
+		t.after(() => view.dispose());
+		type("b");
+		await new Promise((resolve) => setImmediate(resolve));
+		assert.match(type(), /A queued task cannot be moved/);
+	});
+
+	test("whatever a run is called and says is drawn harmlessly", (t) => {
+		const evil = "a\u001b]0;owned\u0007\u001b[2J\nb";
+		const { view, screen, type } = openOverlay([liveRun(evil, fold(started, { type: "delta", text: evil })).run]);
+		t.after(() => view.dispose());
+		for (const rows of [screen(), type(ENTER).split("\n")]) {
+			assert.equal(rows.length, 20);
+			assert.doesNotMatch(rows.join(""), /owned|\p{Cc}/u);
+		}
+	});
+});
+
+describe("/subagents in words", () => {
+	test("a verb, an id that may be in quotes, and the rest exactly as typed", () => {
+		assert.deepEqual(wordsOf(""), { verb: undefined, id: undefined, text: undefined });
+		assert.deepEqual(wordsOf(" list "), { verb: "list", id: undefined, text: undefined });
+		assert.deepEqual(wordsOf('message "agent 1"  two  blanks "x"'), {
+			...{ verb: "message", id: "agent 1", text: ' two  blanks "x"' },
+		});
+	});
+
+	test("a run is found by its id, its session or a name that only one has", () => {
+		const run = (runId: string, label: string, endedAt?: number) =>
+			({ runId, sessionId: `s-${runId}`, label, startedAt: 1, endedAt }) as FleetRun;
+		const runs = [run("1", "a"), run("2", "b", 9), run("3", "b"), run("4", "c", 9), run("5", "c", 9)];
+		const found = (id: string) => {
+			const result = findRun(id, runs);
+			return result.ok ? result.value.runId : result.error;
+		};
+		assert.equal(found("2"), "2");
+		assert.equal(found("s-4"), "4");
+		assert.equal(found("a"), "1");
+		assert.equal(found("b"), "3", "the one that runs is meant");
+		assert.equal(found("c"), '"c" is the name of 2 runs: 4, 5');
+		assert.equal(found("d"), 'Unknown run: "d". Known runs: 1, 2, 3, 4, 5');
+	});
+});
