@@ -5,6 +5,7 @@ import { splitList } from "./definitions/fields.ts";
 import { type TrustContext, trustOf } from "./definitions/trust.ts";
 import { limitIn } from "./domain/budget.ts";
 import { FOREIGN_SOURCES, type ForeignSource } from "./domain/definition.ts";
+import { FAMILIES, type Family } from "./domain/package-tools.ts";
 
 /** The `subagents` key of pi's settings files, with nothing left to interpret. */
 export interface Settings {
@@ -54,7 +55,6 @@ export interface Settings {
 	/** Whose definitions are read beside ours. */
 	readonly definitionSources: readonly ForeignSource[];
 }
-export type Family = "delegate" | "subagent" | "background";
 
 export interface LoadedSettings {
 	readonly settings: Settings;
@@ -92,8 +92,6 @@ const TIGHTEN_NUMBER: SetBy<number | undefined> = {
 	kind: "tighten",
 	isLooser: (asked, current) => current !== undefined && (asked ?? Number.POSITIVE_INFINITY) > current,
 };
-
-export const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
 
 const clamped = (key: string, fallback: number, min: number, max: number): Field<number> => ({
 	key,

@@ -8,13 +8,14 @@ import { callable, countingEntry, uncallable, whatIsWrong } from "../definitions
 import { placesOf } from "../definitions/places.ts";
 import type { Trust } from "../definitions/trust.ts";
 import { DEFINITION_KINDS, isForeignSource } from "../domain/definition.ts";
+import { FAMILIES, FAMILY_TOOLS } from "../domain/package-tools.ts";
 import { describeFeatures, isBefore, MIN_PI } from "../domain/pi-version.ts";
 import { messageOf } from "../domain/result.ts";
 import { isPrivate } from "../files/private.ts";
 import type { Finding } from "../present/doctor-text.ts";
 import { tmuxMissing } from "../run/tmux-pane.ts";
 import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/places.ts";
-import { FAMILIES, type Family, type LoadedSettings, type Settings } from "../settings.ts";
+import type { LoadedSettings, Settings } from "../settings.ts";
 
 const MIN_NODE = [22, 19] as const;
 
@@ -102,12 +103,6 @@ export function checkTrust(trust: Trust, cwd: string, agentDirectory: string): F
 	return { level: "fine", title: "Trust: nobody has decided about this project", lines };
 }
 
-const TOOLS: Readonly<Record<Family, readonly string[]>> = {
-	delegate: ["delegate_to_subagents"],
-	subagent: ["subagent"],
-	background: ["background_agent", "background_agent_status"],
-};
-
 /** `active`: the tools that the session's model has. */
 export function checkSettings(
 	{ settings, warnings }: LoadedSettings,
@@ -117,7 +112,7 @@ export function checkSettings(
 	const { families } = settings;
 	const off = FAMILIES.filter((family) => !families.includes(family));
 	const there = families.filter((family) => family === "delegate" || usable > 0);
-	const missing = there.flatMap((family) => TOOLS[family]).filter((name) => !active.includes(name));
+	const missing = there.flatMap((family) => FAMILY_TOOLS[family]).filter((name) => !active.includes(name));
 	const lines = [
 		...warnings,
 		...(off.length === 0 ? [] : [`Switched off by subagents.families: ${off.join(", ")}`]),

@@ -1,6 +1,6 @@
+import type { Family } from "../domain/package-tools.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
-import type { Family } from "../settings.ts";
 import { parseBackground } from "../tools/background-schema.ts";
 import { parseTasks } from "../tools/delegate-schema.ts";
 import { parseSubagent } from "../tools/subagent-schema.ts";

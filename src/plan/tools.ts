@@ -1,6 +1,7 @@
 import type { ToolPolicy } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { nearestNames } from "../domain/nearest-names.ts";
+import { PACKAGE_TOOLS } from "../domain/package-tools.ts";
 import type { McpSupport } from "../domain/pi-version.ts";
 import { err, ok, type Result, unreachable } from "../domain/result.ts";
 import type { ToolDemand } from "../domain/spec.ts";
@@ -47,17 +48,6 @@ export interface ToolPlan {
 
 const NO_DEMAND: ToolDemand = { kind: "has", names: [] };
 
-/** No child has any of these: it could start children of its own. */
-export const PACKAGE_TOOLS: readonly string[] = [
-	"delegate_to_subagents",
-	"get_subagent_output",
-	"get_subagent_session",
-	"list_subagent_profiles",
-	"subagent",
-	"background_agent",
-	"background_agent_status",
-	"subagent_control",
-];
 const BUILT_IN: readonly string[] = ["read", "bash", "powershell", "edit", "write", "grep", "find", "ls"];
 
 /** These reach tools that are not declared to the model. */

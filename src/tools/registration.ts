@@ -2,6 +2,7 @@ import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding
 import type { TSchema } from "typebox";
 import { agentDirectory } from "../agent-directory.ts";
 import { type Host, settingsOf, usableModels } from "../call/host.ts";
+import { toolsOf } from "../domain/package-tools.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import { personalFamilies, type Settings } from "../settings.ts";
 import { delegateTool } from "./delegate.ts";
@@ -62,10 +63,3 @@ export function createRegistration(host: Host): Registration {
 		update: modelTools.update,
 	};
 }
-
-const toolsOf = (families: Settings["families"]): readonly string[] => [
-	...(families.includes("delegate") ? ["delegate_to_subagents"] : []),
-	...(families.includes("subagent") ? ["subagent"] : []),
-	...(families.includes("background") ? ["background_agent", "background_agent_status", "subagent_control"] : []),
-	...(families.length > 0 ? ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"] : []),
-];
