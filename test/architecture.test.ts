@@ -38,7 +38,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 		"tools/background-schema.ts",
 		"tools/delegate-schema.ts",
 		"tools/subagent-schema.ts",
-		"settings.ts",
 	],
 	call: [
 		"domain",

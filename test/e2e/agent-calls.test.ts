@@ -125,7 +125,10 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	const { sessionId, finalized } = detailsOf(fresh);
 	assert.match(String(sessionId), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 	assert.deepEqual(finalized, { status: "SUCCESS", result: "one\ntwo" });
-	assert.equal(fresh?.text, `**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n\n---\n\none\ntwo`);
+	assert.equal(
+		fresh?.text,
+		`**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n**Session:** new\n\n---\n\none\ntwo`,
+	);
 	assert.match(JSON.stringify(fresh?.usage), /"input":100,/);
 
 	assert.equal(cannot?.isError, false, "C12: ERROR is an answer");
@@ -141,7 +144,7 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	assert.equal(breaks?.isError, true);
 	assert.match(
 		breaks?.text ?? "",
-		/^Error: 400: .*\n\*\*Session ID:\*\* `kept-2` \(call the agent again with it to go on\)$/,
+		/^Error: 400: .*\n\*\*Session ID:\*\* `kept-2` \(call the agent again with it to go on\)\n\*\*Session:\*\* new$/,
 	);
 	assert.equal(detailsOf(breaks).sessionId, "kept-2");
 
@@ -223,7 +226,7 @@ test("an agent ends with a question, and its answer goes on in the same session;
 	);
 	assert.equal(
 		asked?.text,
-		`**Status:** QUESTION\n**Session ID:** \`${sessionId}\`\n\n---\n\nWhich of the two?\n\nTo answer, make the same call with sessionId "${sessionId}" and your answer as task.`,
+		`**Status:** QUESTION\n**Session ID:** \`${sessionId}\`\n**Session:** new\n\n---\n\nWhich of the two?\n\nTo answer, make the same call with sessionId "${sessionId}" and your answer as task.`,
 	);
 	assert.equal(asked?.isError, false);
 	assert.deepEqual((asked?.details as { finalized: unknown } | undefined)?.finalized, {

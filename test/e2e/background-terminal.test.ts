@@ -30,7 +30,7 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 
 		release(task);
 		const ended = await terminal.waitFor(/✓ scout completed in the background • \d+s • 16 tokens/);
-		assert.doesNotMatch(ended, /agents: \d/);
+		assert.doesNotMatch(ended, /^ ?agents: \d/m);
 		assert.match(ended, /^ *answer of look for *$/m);
 		assert.doesNotMatch(ended, /^ *finding 9 *$/m);
 		await terminal.sendKeys("C-o");
@@ -82,7 +82,7 @@ for (const end of ["quits", "is killed"] as const) {
 			assert.match(found, /agents: 1 in background · alt\+a/);
 			release("linger");
 			const last = await second.waitFor(/answer of look[\s\S]*✓ scout completed[\s\S]*answer of linger/);
-			assert.doesNotMatch(last, /agents: \d/);
+			assert.doesNotMatch(last, /^ ?agents: \d/m);
 			await second.sendKeys("C-d");
 			await second.waitForExit();
 		} finally {

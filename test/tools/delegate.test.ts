@@ -33,7 +33,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.equal(details.maxLinesPerWindow, 15);
 		const [window] = details.windows;
 		assert.ok(window);
-		const { startedAt, completedAt = 0, allMessages, usage: own, ...rest } = window;
+		const { startedAt, completedAt = 0, allMessages, usage: own, runId, directory, task: asked, ...rest } = window;
 		assert.deepEqual(rest, {
 			name: "scout",
 			sessionId: details.sessionIds[0],
@@ -44,7 +44,9 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 			stopReason: "stop",
 			timeout: 600,
 			toolCalls: 0,
+			...{ state: "done", grace: 30, note: "found it", answer: "found it" }, // for the live view
 		});
+		assert.ok(asked !== undefined && directory?.endsWith(`/${runId}`));
 		assert.ok(startedAt > 0 && startedAt <= completedAt);
 		assert.deepEqual(allMessages, [{ text: "found it", kind: "text" }]);
 		assert.deepEqual(own, usage);
