@@ -202,7 +202,8 @@ describe("delegate_to_subagents with the real pi", () => {
 				`✗ gone: error — cwd does not exist: ${place.project}/gone`,
 			]);
 			assert.match(lines(mixed, ids)[3] ?? "", /^✗ loop: error — cwd cannot be used: /);
-			assert.equal(lines(mixed, ids)[4], "✓ good: completed");
+			const attached = '3 of 5 files attached: "gone.txt" was not found; "." could not be read';
+			assert.equal(lines(mixed, ids)[4], `✓ good: completed [${attached}]`);
 			assert.equal(mixed.isError, false);
 			const prompt = done.childRequests.find((request) => request.lastUser.includes("read this"))?.lastUser;
 			const blocks = ["=== a.txt ===\none\ntwo\nthree", "=== a.txt ===\ntwo", "[file not found: gone.txt]"];
