@@ -250,17 +250,20 @@ function createHost(pi: ExtensionAPI): LiveHost {
 
 /** Says in the footer how many agents run. */
 function createFooter(live: LiveRuns, store: RunStore, session: () => ExtensionContext | undefined) {
+	/** Nothing has been said yet in this session: what the one before it said may still be there. */
+	let isFresh = true;
 	let shown: string | undefined;
 	return {
 		show() {
 			const running = live.runs.filter(({ state }) => state.phase.kind === "running").length;
 			const text = footerText(running, store.counts());
-			if (text === shown) return;
+			if (text === shown && !isFresh) return;
 			shown = text;
+			isFresh = false;
 			session()?.ui.setStatus("pi-subagents", text);
 		},
 		enter() {
-			shown = undefined;
+			isFresh = true;
 		},
 	};
 }

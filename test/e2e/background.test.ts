@@ -97,7 +97,7 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 
 	await someone.tell({ type: "prompt", message: `/subagents stop ${slow}` });
 	await ended(slow);
-	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === undefined);
+	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === "undefined");
 	assert.equal(server.requests.filter(isParent).length, requests, "all this while the agent was in its turn");
 	releaseParent();
 	await busy;
@@ -142,7 +142,7 @@ test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told
 
 	release("look");
 	await ended(runId);
-	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === undefined);
+	await someone.pi.waitForEvent(() => someone.shown("setStatus").at(-1) === "undefined");
 	script(status({ runId }));
 	const [inClone] = await someone.ask("in the clone, after its end");
 	assert.match(inClone?.text ?? "", /answer of look$/);
