@@ -377,7 +377,7 @@ describe("children that are started while their call is written", () => {
 	});
 
 	test("a background run that was started early goes on when its parent has ended", async () => {
-		use({});
+		use({ waitInPrintMode: false });
 		let waiting: readonly string[] = [];
 		const answered = Promise.withResolvers<void>();
 		const { done } = startDelegation(home, server, {
