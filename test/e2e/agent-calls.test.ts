@@ -127,7 +127,7 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	assert.deepEqual(finalized, { status: "SUCCESS", result: "one\ntwo" });
 	assert.equal(
 		fresh?.text,
-		`**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n**Session:** new\n\n---\n\none\ntwo`,
+		`**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n\n---\n\none\ntwo`,
 	);
 	assert.match(JSON.stringify(fresh?.usage), /"input":100,/);
 

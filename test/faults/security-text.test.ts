@@ -16,7 +16,7 @@ const CONTROLS = /[^\P{C}\n]/u;
 describe("text that somebody else wrote, on its way to the person", { concurrency: 2 }, () => {
 	test("S23: names of files, definitions, settings, errors and answers are printable in every notice and list", async (t) => {
 		const { home, script, person, release, entries } = await stage(t, {
-			settings: { subagents: { runner: `tmux${HOSTILE}`, families: [HOSTILE] } },
+			settings: { subagents: { runner: `tmux${HOSTILE}`, families: [HOSTILE], runsIn: "project" } },
 		});
 		const profiles = join(home.agentDir, "agent-profiles");
 		home.write(join(profiles, `broken${ESC}]0;OWNED\u0007.md`), "---\nname: [\n---\n");
