@@ -125,10 +125,7 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	const { sessionId, finalized } = detailsOf(fresh);
 	assert.match(String(sessionId), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 	assert.deepEqual(finalized, { status: "SUCCESS", result: "one\ntwo" });
-	assert.equal(
-		fresh?.text,
-		`**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n\n---\n\none\ntwo`,
-	);
+	assert.equal(fresh?.text, `**Status:** SUCCESS\n**Session ID:** \`${sessionId}\`\n\n---\n\none\ntwo`);
 	assert.match(JSON.stringify(fresh?.usage), /"input":100,/);
 
 	assert.equal(cannot?.isError, false, "C12: ERROR is an answer");
