@@ -48,17 +48,18 @@ describe("the built package, installed", { concurrency: 1 }, () => {
 		context.after(() => home.dispose());
 		const session = startProfileSession(home, packed.extension);
 		const created = await session.command("/profile create maker", [
-			[/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`],
-			[/^Provider$/, "mock"],
-			[/^Model$/, "mock-2"],
-			[/^Set a system prompt\?$/, "No"],
+			[/^Scope /, `Global (${join(home.agentDir, "agent-profiles")})`],
+			[/^Description/, undefined],
+			[/^Provider /, "mock"],
+			[/^Model /, "mock-2"],
+			[/^Set a system prompt\? /, "No"],
 			[/^Append a text/, "Yes"],
 			[/^Appended to/, "a, b: c\n  d"],
-			[/^Set a thinking level\?$/, "No"],
-			[/^Restrict the tools\?$/, "No"],
-			[/^Configure extensions\?$/, "No"],
-			[/^Configure skills\?$/, "No"],
-			[/^Save global profile "maker"\?$/, true],
+			[/^Set a thinking level\? /, "No"],
+			[/^Restrict the tools\? /, "No"],
+			[/^Configure extensions\? /, "No"],
+			[/^Configure skills\? /, "No"],
+			[/^Save global profile "maker"\? /, true],
 		]);
 		await session.end();
 		assert.match(created.notice, /^Saved global profile "maker": /);
