@@ -40,7 +40,7 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 		case "started":
 			return { kind: "starting" };
 		case "working":
-			return { kind: "thinking", since: at, thought: "" };
+			return asking(before, at);
 		case "thinking":
 			return thinking(before, event.text, at);
 		case "delta":
@@ -53,7 +53,7 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 			return withoutCall(before, event.callId, at);
 		case "message":
 			if (event.message.role === "toolResult") return withoutCall(before, event.message.toolCallId, at);
-			return { kind: "thinking", since: at, thought: "" };
+			return event.message.role === "assistant" ? { kind: "thinking", since: at, thought: "" } : asking(before, at);
 		case "retrying":
 			return { ...{ kind: "retrying", reason: event.reason }, ...event.counted, nextAt: at + event.delayMs };
 		case "waiting":
@@ -84,6 +84,13 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 			return unreachable(event);
 	}
 }
+
+/**
+ * The model has been asked. A child that waits for its slot goes on waiting: that it waits is told on another way than what
+ * it prints, and may be heard first.
+ */
+const asking = (before: Activity, at: number): Activity =>
+	before.kind === "waiting" ? before : { kind: "thinking", since: at, thought: "" };
 
 function thinking(before: Activity, piece: string, at: number): Activity {
 	if (before.kind !== "thinking") return { kind: "thinking", since: at, thought: piece };

@@ -79,6 +79,13 @@ describe("what a run does now", () => {
 		assert.equal(doing(started, working, retrying, working).kind, "thinking");
 	});
 
+	test("a child that waits for its slot waits until it is admitted or answered, whatever it prints of its request", () => {
+		const waiting: RunEvent = { type: "waiting", for: "llama", before: 2 };
+		assert.equal(doing(started, waiting, working, asked).kind, "waiting");
+		assert.equal(doing(started, waiting, working, asked, { type: "admitted" }).kind, "thinking");
+		assert.equal(doing(started, waiting, working, asked, said).kind, "thinking");
+	});
+
 	test("compacting lasts until its end, whether it succeeded or not", () => {
 		assert.deepEqual(doing(started, working, at(2_000), { type: "compacting" }), { kind: "compacting", since: 2_000 });
 		assert.equal(doing(started, working, { type: "compacting" }, { type: "spent", usage: noUsage }).kind, "thinking");
