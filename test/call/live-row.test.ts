@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { KeptRun } from "../../src/domain/kept-run.ts";
+import type { Steer } from "../../src/domain/steer.ts";
 import { sessionTranscript } from "../../src/present/transcript.ts";
 import type { LiveRun } from "../../src/session/live-runs.ts";
 import { tellRun } from "../../src/session/told-runs.ts";
@@ -94,13 +95,15 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 
 	test("to background: the call goes on without the task, and its end is announced and billed once", async () => {
 		const host = yard.session();
-		const tasks = [task("a", { say: "so far" }, { receive: 1 }), task("b", { receive: 1 })];
+		const tasks = [task("a", { say: "so far" }, { receive: 2 }), task("b", { receive: 1 })];
 		const call = host.delegate({ tasks });
 		const moved = await live(host, "a", works);
 		const stays = await live(host, "b", begun);
 		const later = await moved.message("for later", "turn-end");
 		const released = await moved.release();
 		assert.ok(released.ok, released.ok ? "" : released.error);
+		const last: Steer = { id: "last", text: "finish", when: "turn-end" };
+		assert.ok((await host.host.background.message(moved.runId, last, "session")).ok);
 		await stays.message("finish", "turn-end");
 		const { lines, result, failed } = await call;
 		assert.equal(lines[0], `● a: moved to the background (run: ${moved.runId}) (session: ${moved.sessionId})`);

@@ -548,14 +548,18 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	test("B58, S21: a run that goes on in such a directory is followed by its socket alone, and stopped over it", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
-		const ends = await begin([{ delta: SAID }, { sleep: 1_500 }, { say: "at last" }], first.background);
+		const ends = await begin([{ delta: SAID }, { pause: true }, { say: "at last" }], first.background);
 		const hangs = await begin(TALKS, first.background);
+		await hasSaid(ends);
+		const { pid } = pidsOf(ends);
+		await until(() => isStopped(pid), "the pause");
 		await hasSaid(hangs);
 		first.background.detach();
 		for (const { directory } of [ends, hangs]) chmodSync(directory, 0o777);
 		const second = open(session);
 		await second.rebuild();
 		assert.deepEqual([second.statusOf(ends.runId), second.statusOf(hangs.runId)], ["running", "running"]);
+		process.kill(pid, "SIGCONT");
 		await endedIn(session, ends.runId);
 		assert.equal(await second.background.stop(hangs.runId), undefined);
 		await endedIn(session, hangs.runId);
