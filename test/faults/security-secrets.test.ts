@@ -37,7 +37,7 @@ function place(t: TestContext, server: ModelServer): Home {
 	const models = [{ id: "other-1", name: "other-1", contextWindow: 128_000, maxTokens: 8_192, input: ["text"] }];
 	const other = { baseUrl: server.url, api: "openai-completions", apiKey: "$RIG_OTHER_KEY", models };
 	const env = { RIG_CANARY_KEY: KEYS.variable, RIG_OTHER_KEY: KEYS.environment };
-	const home = createHome(server, { providers: { other }, env });
+	const home = createHome(server, { providers: { other }, env, settings: { tuiMode: "regular" } });
 	t.after(async () => {
 		for (const { pid } of processesWithEnv("HOME", home.root)) kill(pid);
 		await waitNoneWithEnv("HOME", home.root);

@@ -28,7 +28,7 @@ export function readLeniently(
 	for (const { name, first, text: chunk } of chunksOf(lines, isField)) {
 		const parsed = readFrontmatter(`---\n${chunk}\n---\n`);
 		if (parsed?.ok) Object.assign(fields, parsed.value.fields);
-		else if (isText(name)) {
+		else if (isText(name) && name !== "name" && !hidesField(chunk)) {
 			fields[name] = plainText(chunk);
 			warnings.push({ line: first, message: `${name} is not valid YAML: put quotes around it` });
 		} else return strict;
@@ -55,6 +55,14 @@ function chunksOf(lines: readonly string[], isField: (name: string) => boolean):
 	}
 	return chunks.map((chunk) => ({ ...chunk, text: chunk.lines.join("\n") }));
 }
+
+/** A line that is set in may be meant as a field: a restriction must not be taken for a part of a text. */
+const hidesField = (chunk: string): boolean =>
+	chunk
+		.split("\n")
+		.slice(1)
+		.some((line) => RESTRICTING.test(FIELD.exec(line.trim())?.[1] ?? ""));
+const RESTRICTING = /tools$|^permission|^mode$|^read-?only$|^den(?:y|ied)/i;
 
 /** What stands after the colon, without quotes around all of it; `\n` is a line in most of these files. */
 function plainText(chunk: string): string {

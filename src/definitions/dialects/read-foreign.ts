@@ -8,7 +8,7 @@ import { type DialectTable, type Effect, isRecord, type Meaning, meaning, plainF
 import { OPENCODE } from "./opencode.ts";
 import { PI_PACKAGES } from "./pi-packages.ts";
 import { SHARED } from "./shared-fields.ts";
-import { fitsTool } from "./tool-names.ts";
+import { fitsTool, isToolName } from "./tool-names.ts";
 
 /**
  * Which tables a field is looked up in, per source. The source's own comes first; the others follow, because people move
@@ -73,9 +73,23 @@ function meaningOf(field: string, value: unknown, source: ForeignSource): Meanin
 	const plain = plainField(field);
 	const reading = TABLES[source].map((table) => (Object.hasOwn(table, plain) ? table[plain] : undefined)).find(Boolean);
 	if (reading) return reading(value, field);
-	return RESTRICTS.test(plain)
+	return RESTRICTS.test(plain) || (!TOPICS.has(plain) && restrictsByValue(value))
 		? refused(`"${field}" may be a restriction, and is not known here`)
 		: meaning("not used");
+}
+
+/** What an agent is about: a tool that is named there is only a word. */
+const TOPICS = new Set(["tags", "tag", "keywords", "category", "categories", "languages", "topics", "acceptancerole"]);
+const RIGHTS = new Set(["read", "write", "edit", "delete", "bash", "execute"]);
+
+/** Whether a field that no table has says what the agent may do: `read-only`, a list of tools, or `{read: true, write: false}`. */
+function restrictsByValue(value: unknown): boolean {
+	if (Array.isArray(value) && value.some(restrictsByValue)) return true;
+	const words = typeof value === "string" ? value.split(/[,\s]+/).filter(Boolean) : value;
+	if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === "string")) {
+		return words.every(isToolName) || words.every((word) => /^read-?only$/i.test(word));
+	}
+	return isRecord(value) && Object.entries(value).some(([name, each]) => RIGHTS.has(name) && typeof each === "boolean");
 }
 
 /** A name that can be called: other characters become hyphens, and what has none of ours is called as its file is. */

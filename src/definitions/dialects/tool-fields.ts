@@ -69,8 +69,12 @@ function toolSwitches(switches: Readonly<Record<string, unknown>>, field: string
 		if (flag === undefined) return refused(`"${field}.${name}" must be true or false`);
 		rules.push({ name, allows: flag });
 	}
-	return applied(rules, piToolOf, deniedWith);
+	return applied(rules, piToolOf, switchedOff);
 }
+
+/** OpenCode has one permission for all tools that change files: who switches one of them off, switches off all. */
+const switchedOff = (name: string): readonly string[] =>
+	["edit", "write"].includes(piToolOf(name)) ? ["edit", "write"] : deniedWith(name);
 
 interface Rule {
 	readonly name: string;

@@ -3,6 +3,7 @@ import { matchesTool } from "../../domain/tool-pattern.ts";
 /** How other programs call the tools that pi has. Only tools that do no more in pi than under the other name. */
 const SAME_TOOL: ReadonlyMap<string, string> = new Map([
 	["read", "read"],
+	["read_file", "read"],
 	["write", "write"],
 	["edit", "edit"],
 	["multiedit", "edit"],
@@ -10,13 +11,18 @@ const SAME_TOOL: ReadonlyMap<string, string> = new Map([
 	["apply_patch", "edit"],
 	["bash", "bash"],
 	["shell", "bash"],
+	["run_command", "bash"],
 	["powershell", "powershell"],
 	["glob", "find"],
 	["find", "find"],
 	["grep", "grep"],
 	["ls", "ls"],
 	["list", "ls"],
+	["list_dir", "ls"],
 ]);
+
+/** Whether this is a tool that pi has, under pi's own name or another program's. */
+export const isToolName = (name: string): boolean => SAME_TOOL.has(name.toLowerCase());
 
 /**
  * What goes away with a tool that is denied, beside the tool of that name: tools that do the same, or that could be used

@@ -26,13 +26,13 @@ describe("an agent of OpenCode", () => {
 			name: "anthropic/claude-sonnet-4-20250514",
 			thinking: "high",
 		});
-		assert.deepEqual(definition.tools, allBut("write", "edit"));
+		assert.deepEqual(definition.tools, allBut("edit", "write"));
 		assert.equal(definition.promptMode, "replace");
 		assert.equal(became(definition, "temperature"), "not used");
 	});
 
 	test("a mapping of tools: what is false goes, with * false what is true stays, and true alone restricts nothing", () => {
-		assert.deepEqual(tools("tools: {write: false}"), allBut("write"));
+		assert.deepEqual(tools("tools: {write: false}"), allBut("edit", "write"), "OpenCode has one permission for both");
 		assert.deepEqual(tools('tools: {"*": false, read: true, glob: true}'), only("read", "find"));
 		assert.deepEqual(tools("tools: {read: true, list: true}"), { kind: "inherit" });
 		assert.deepEqual(tools('tools: {"*": false}'), { kind: "none" });
@@ -45,8 +45,8 @@ describe("an agent of OpenCode", () => {
 	});
 
 	test("a mapping with * true, or with words, is read as it is meant", () => {
-		assert.deepEqual(tools('tools: {"*": true, write: false}'), allBut("write"));
-		assert.deepEqual(tools("tools: {write: deny, edit: ask, read: allow}"), allBut("write", "edit"));
+		assert.deepEqual(tools('tools: {"*": true, write: false}'), allBut("edit", "write"));
+		assert.deepEqual(tools("tools: {write: deny, edit: ask, read: allow}"), allBut("edit", "write"));
 		assert.deepEqual(tools('tools: {read: true, "*": false}'), { kind: "none" });
 	});
 
