@@ -7,6 +7,7 @@ import pLimit from "p-limit";
 import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
 import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
+import { until } from "../rig/until.ts";
 import { countIn, launchOf, parent } from "./mortal-parents.ts";
 
 const DIE_AT_STEP = fileURLToPath(new URL("./fixtures/die-at-step.ts", import.meta.url));
@@ -35,6 +36,9 @@ describe("kill -9 of the supervisor at every step of a background run", () => {
 			(error: Error) => error.message,
 		);
 		await waitNoneWithEnv(MARKER, launch.run.runId);
+		// A supervisor that was not killed writes its steps when it exits, which may be a moment after its run has ended.
+		if (step === 0)
+			await until(() => existsSync(stepsFile) && readFileSync(stepsFile, "utf8") !== "", "the supervisor's steps");
 		return {
 			refusal,
 			steps: existsSync(stepsFile) ? Number(readFileSync(stepsFile, "utf8")) : undefined,
