@@ -33,7 +33,7 @@ export function createAttendance(
 		control.unref();
 		const fate = (): Failure => (stopping.has(run.runId) ? STOPPED : { kind: "lost" });
 		const { phase } = await watch(startedOf(run), control, () => {}, signal, fate);
-		if (!signal.aborted && phase.kind === "done") onEnd(run, endOf(phase.result, remarksOn(phase.result), "open"));
+		if (!signal.aborted && phase.kind === "done") onEnd(run, endOfWatched(run, phase.result));
 	};
 	const attend = (run: BackgroundRun, control: ControlClient) => void follow(run, control).catch(unfollowed(run));
 	const unfollowed = (run: BackgroundRun) => (error: unknown) =>
@@ -56,6 +56,14 @@ export function createAttendance(
 			detached = new AbortController();
 		},
 	};
+}
+
+/** A supervisor that dies may have answered a moment before: what its run lacks is then the directory, not only a watcher. */
+function endOfWatched({ directory }: BackgroundRun, result: RunResult): RunEnd {
+	const end = endOf(result, remarksOn(result), "open");
+	const { outcome } = result;
+	const isLost = outcome.kind === "failed" && outcome.failure.kind === "lost";
+	return isLost && !existsSync(directory) ? { ...end, outcome: { kind: "failed", failure: { kind: "gone" } } } : end;
 }
 
 /** The end of a run that is over. One that nobody watched over is ended here. */
