@@ -13,7 +13,7 @@ export interface Throttle {
 
 /**
  * Calls at most ten times a second: the first change after a quiet time is seen within 50 ms. With a clock it also calls
- * every second, for whoever shows how long something has been running. `emit` returns the milliseconds after which it wants to
+ * every second, because a terminal shows how long something has been running. `emit` returns the milliseconds after which it wants to
  * be called again, because it was too early: 0 for never mind, Infinity to be left alone from then on.
  */
 export function createThrottle(emit: () => number, clock: "clock" | "no clock"): Throttle {

@@ -104,7 +104,7 @@ function exitOf(child: ChildProcess, cwd: string): Promise<Exit> {
 	});
 }
 
-/** A child that is done says how it would exit and kills itself: see quick-exit.ts. Whoever else kills it says nothing. */
+/** A child that is done tells its exit code and kills itself: see quick-exit.ts. A kill by another process comes without a code. */
 async function exitAsTold(exit: Exit, lifeline: Readable, exitCode: () => number | undefined): Promise<Exit> {
 	if (exit.kind !== "signal" || exit.signal !== "SIGKILL") return exit;
 	await within(closed([lifeline]), PIPE_GRACE_MS); // its last word may still be on its way

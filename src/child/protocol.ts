@@ -82,7 +82,7 @@ export type FromChild =
 export type ToSupervisor =
 	/** The task may take its time. Until then the run ends, without a trace, with whoever said this. It is answered. */
 	| { readonly type: "hold"; readonly dialect: string | undefined }
-	/** Whoever knows the token is the parent that started the run; it is never told to the child. */
+	/** Only the parent that started the run knows the token. The child never receives it. */
 	| { readonly type: "start"; readonly packet: Packet; readonly token: string }
 	/** A text for the child. `as` counts only with the run's token: without it the sender is a process of the same user. */
 	| { readonly type: "steer"; readonly steer: Steer; readonly as: Sender; readonly token: string | undefined }
@@ -102,7 +102,7 @@ export type FromSupervisor =
 	/** To the sender alone: a message of a later version. */
 	| { readonly type: "unknown"; readonly request: string };
 
-/** Owning a run is for whoever starts it: when that connection ends, so does a foreground run. */
+/** The connection that starts a run owns it: when that connection ends, a foreground run is stopped. */
 export const OWNER_MESSAGES: readonly ToSupervisor["type"][] = ["hold", "start"];
 export const KNOWN_MESSAGES: readonly ToSupervisor["type"][] = [...OWNER_MESSAGES, "stop", "steer", "release"];
 

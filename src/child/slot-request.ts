@@ -18,7 +18,7 @@ export function createSlotRequests(
 	let last = 0;
 	let holds = false;
 	let proceed = () => {};
-	/** The narrower limit comes first: whoever waits for it does not keep others from the wider one. */
+	/** The narrower limit comes first: a child that waits for it must not hold a slot of the wider one. */
 	const keysFor = ({ model }: ExtensionContext): string[] =>
 		model ? [`${model.provider}/${model.id}`, model.provider].filter((key) => Object.hasOwn(limits, key)) : [];
 	const release = () => {
