@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { identityOf } from "../files/process-identity.ts";
@@ -9,15 +9,16 @@ export interface Ticket {
 }
 
 const POLL_MS = 20;
-let drafts = 0;
+let tickets = 0;
 
 /**
  * A counting semaphore for all processes of a user on this machine: a directory of numbered tickets. The first `limit`
  * tickets of living processes have a slot, the others wait in the order of their numbers.
  *
- * No lock is needed. A process that has put down number n looks again, and withdraws if a higher number is there by then:
- * so a lower number never appears before one that has been served. A ticket counts while the process that wrote it lives,
- * so a kill frees its slot.
+ * No lock is needed. A process that has put down a ticket looks again, and withdraws if a higher one is there by then: so a
+ * lower one never appears before one that has been served. A ticket counts while the process that wrote it lives, so a
+ * kill frees its slot. Its name is its own and never used again: whoever clears away a dead one cannot hit a living one that
+ * has the same number by now.
  */
 export async function takeTicket(
 	directory: string,
@@ -26,13 +27,13 @@ export async function takeTicket(
 	onWait: (before: number) => void,
 ): Promise<Ticket> {
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
-	const number = putDown(directory);
-	const ticket: Ticket = { release: () => remove(join(directory, String(number))) };
+	const own = putDown(directory);
+	const ticket: Ticket = { release: () => remove(directory, own) };
 	let told: number | undefined;
 	try {
 		for (;;) {
 			signal.throwIfAborted();
-			const before = livingBefore(directory, number);
+			const before = livingBefore(directory, own);
 			if (before < limit) return ticket;
 			if (before !== told) onWait(before);
 			told = before;
@@ -44,58 +45,55 @@ export async function takeTicket(
 	}
 }
 
-/** A ticket appears whole, by a link: nobody reads one that is half written. */
-function putDown(directory: string): number {
-	const draft = join(directory, `.${process.pid}-${++drafts}`);
-	writeFileSync(draft, identityOf(process.pid) ?? "", { mode: 0o600 });
-	try {
-		for (;;) {
-			const number = (numbersIn(directory).at(-1) ?? 0) + 1;
-			if (!link(draft, join(directory, String(number)))) continue;
-			if (numbersIn(directory).at(-1) === number) return number;
-			remove(join(directory, String(number)));
-		}
-	} finally {
-		remove(draft);
+/** `<number>.<pid>.<start of that process>.<count>`: an empty file, whole as soon as it is there. */
+interface Name {
+	readonly text: string;
+	readonly number: number;
+	readonly pid: number;
+	readonly start: string;
+}
+
+const NAME = /^(\d+)\.(\d+)\.(\d*)\.\d+$/;
+
+function namesIn(directory: string): Name[] {
+	const names = readdirSync(directory).flatMap((text): Name[] => {
+		const [, number, pid, start] = NAME.exec(text) ?? [];
+		return start === undefined ? [] : [{ text, number: Number(number), pid: Number(pid), start }];
+	});
+	return names.sort((a, b) => a.number - b.number || (a.text < b.text ? -1 : 1));
+}
+
+function putDown(directory: string): string {
+	const [pid, start = ""] = (identityOf(process.pid) ?? String(process.pid)).split(":");
+	for (;;) {
+		const number = (namesIn(directory).at(-1)?.number ?? 0) + 1;
+		const own = `${number}.${pid}.${start}.${++tickets}`;
+		writeFileSync(join(directory, own), "", { mode: 0o600, flag: "wx" });
+		if (namesIn(directory).at(-1)?.text === own) return own;
+		remove(directory, own);
 	}
 }
 
-function link(from: string, to: string): boolean {
-	try {
-		linkSync(from, to);
-		return true;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-		throw error;
-	}
-}
-
-const numbersIn = (directory: string): number[] =>
-	readdirSync(directory)
-		.filter((name) => /^\d+$/.test(name))
-		.map(Number)
-		.sort((a, b) => a - b);
-
-function livingBefore(directory: string, number: number): number {
-	return numbersIn(directory).filter((each) => each < number && isLiving(join(directory, String(each)))).length;
+function livingBefore(directory: string, own: string): number {
+	const names = namesIn(directory);
+	const before = names.slice(
+		0,
+		names.findIndex(({ text }) => text === own),
+	);
+	return before.filter((name) => isLiving(directory, name)).length;
 }
 
 /** The ticket of a process that is gone is removed by whoever finds it. */
-function isLiving(path: string): boolean {
-	let holder: string;
-	try {
-		holder = readFileSync(path, "utf8");
-	} catch {
-		return false; // it was given back meanwhile
-	}
-	if (holder !== "" && holder === identityOf(Number.parseInt(holder, 10))) return true;
-	remove(path);
+function isLiving(directory: string, { text, pid, start }: Name): boolean {
+	const [now, since] = identityOf(pid)?.split(":") ?? [];
+	if (now !== undefined && (since === undefined || since === start)) return true;
+	remove(directory, text);
 	return false;
 }
 
-function remove(path: string): void {
+function remove(directory: string, name: string): void {
 	try {
-		unlinkSync(path);
+		unlinkSync(join(directory, name));
 	} catch {
 		// somebody else has removed it
 	}

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { takeTicket } from "../../src/child/slot-tickets.ts";
 import { until } from "../rig/until.ts";
@@ -120,11 +121,27 @@ test("Waiting ends at once when it is given up, and leaves the queue", async (t)
 test("Tickets of processes that are gone, and files that are no tickets, stop nobody", async (t) => {
 	const directory = place(t);
 	mkdirSync(directory, { recursive: true });
-	writeFileSync(join(directory, "1"), "999999999:1");
-	writeFileSync(join(directory, "2"), "");
-	writeFileSync(join(directory, "3"), `${process.pid}:1`);
-	writeFileSync(join(directory, "README"), "not a ticket");
+	for (const name of ["1.999999999.1.1", `2.${process.pid}.1.1`, "README"]) writeFileSync(join(directory, name), "");
 	const ticket = await takeTicket(directory, 1, NEVER, () => assert.fail("it must not wait"));
 	ticket.release();
 	assert.deepEqual(readdirSync(directory), ["README"]);
 });
+
+test("Whoever clears away the ticket of a dead process never takes that of a living one with the same number", async (t) => {
+	const directory = place(t);
+	const holders = Array.from({ length: 6 }, () => hold(t, directory, 1, 40, 1));
+	const over = Promise.all(holders.map(({ done }) => done)).then(() => "over" as const);
+	// Others died with the highest number, again and again.
+	for (let count = 1; (await Promise.race([over, soon()])) !== "over"; count++) {
+		const numbers = existsSync(directory) ? readdirSync(directory).map((name) => Number.parseInt(name, 10)) : [];
+		if (numbers.length > 0) writeFileSync(join(directory, `${Math.max(...numbers)}.999999999.1.${count}`), "");
+	}
+	const notes = holders.flatMap((holder) => holder.notes);
+	assert.equal(notes.length, 6 * 40 * 2);
+	assert.equal(mostAtOnce(notes), 1);
+});
+
+const soon = async (): Promise<"soon"> => {
+	await setImmediate();
+	return "soon";
+};
