@@ -1,12 +1,11 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { KeyId } from "@earendil-works/pi-tui";
+import { lookAround } from "./after-start.ts";
 import { agentDirectory } from "./agent-directory.ts";
 import {
-	catalogContextOf,
 	catalogOf,
 	type Host,
 	parentOf,
-	piCommand,
 	runSessionOf,
 	sessionModelOf,
 	settingsOf,
@@ -14,47 +13,26 @@ import {
 	trustContextOf,
 	usableModels,
 } from "./call/host.ts";
-import { createTurns } from "./call/turns.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
 import { openFleet } from "./commands/fleet-overlay.ts";
 import { limitsInForce } from "./commands/limits-check.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
-import { createLibrary, describeDiagnostic } from "./definitions/catalog.ts";
-import { recallNotices, rememberNotices } from "./definitions/told-notices.ts";
-import { createHeadStart } from "./head-start/head-start.ts";
+import { modelName } from "./domain/model-name.ts";
+import { createHost, type LiveHost } from "./host.ts";
 import { importedFields } from "./plan/import.ts";
-import { countForeign, listDefinitions } from "./plan/listing.ts";
-import { nameOf } from "./plan/model.ts";
-import { footerText, keepsRunningText } from "./present/background-text.ts";
+import { listDefinitions } from "./plan/listing.ts";
+import { keepsRunningText } from "./present/background-text.ts";
 import { renderCompletion, renderNotice } from "./present/completion-view.ts";
-import { foreignNotice, problemsNotice } from "./present/definition-text.ts";
 import { nameFleetKey } from "./present/fleet-key.ts";
 import type { Limit } from "./present/limits-text.ts";
-import { sanitize } from "./present/sanitize.ts";
-import { createRunStore, type RunStore } from "./records/run-store.ts";
 import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
-import { endOrphans } from "./run/orphans.ts";
-import { homeRunsOf } from "./run-directory/places.ts";
-import { type ProjectRules, pruneProjects } from "./run-directory/retain.ts";
-import { createBackground } from "./session/background.ts";
-import { createBudget } from "./session/budget.ts";
 import type { FleetHost } from "./session/fleet.ts";
-import { createKeep } from "./session/keep-run.ts";
 import { listRuns } from "./session/listed-runs.ts";
-import { createLiveRuns, type LiveRuns } from "./session/live-runs.ts";
-import {
-	INTERRUPTED_MESSAGE,
-	interruptedNotice,
-	interruptedRuns,
-	namedRuns,
-	rebuildForeground,
-	startedRuns,
-} from "./session/rebuild.ts";
-import { closeSession, runsInSessions, type SessionFiles } from "./session/session-files.ts";
+import { INTERRUPTED_MESSAGE, interruptedNotice, rebuildForeground, startedRuns } from "./session/rebuild.ts";
 import { spentOf } from "./session/spending.ts";
 import { giveTurnsForEnds } from "./session/turns-for-ends.ts";
-import { type LoadedSettings, loadSettings, personalFleetKey } from "./settings.ts";
+import { type LoadedSettings, loadSettings, personalFleetKey } from "./settings/settings.ts";
 import { createRegistration } from "./tools/registration.ts";
 
 /** What pi calls when it loads the extension, in the parent only: see index.js. */
@@ -165,7 +143,7 @@ function doctorHost(host: Host, context: ExtensionContext): DoctorHost {
 		trust: parentOf(host, context).trust,
 		models: {
 			usable: models("usable").length,
-			current: model && nameOf(model),
+			current: model && modelName(model),
 			error: modelRegistry.getError(),
 		},
 		activeTools: tools().active,
@@ -175,142 +153,4 @@ function doctorHost(host: Host, context: ExtensionContext): DoctorHost {
 
 function limitsOf(host: Host, context: ExtensionContext, loaded: LoadedSettings): readonly Limit[] {
 	return limitsInForce(loaded, catalogOf(host, context), spentOf(parentOf(host, context).sessionBudget));
-}
-
-/** The tools' host, and the session it is in at the moment. */
-interface LiveHost extends Host {
-	/** A message that everybody sees and that starts no turn. */
-	post(customType: string, content: string, details: unknown): void;
-	enter(context: ExtensionContext): void;
-	leave(): void;
-	context(): ExtensionContext | undefined;
-	/** Says how many agents run, where that has changed. */
-	showFooter(): void;
-}
-
-function createHost(pi: ExtensionAPI): LiveHost {
-	let session = new AbortController();
-	let current: ExtensionContext | undefined;
-	const warned = new Set<string>();
-	const warn = (message: string) => {
-		if (warned.has(message)) return;
-		warned.add(message);
-		tell(message, current);
-	};
-	const post: LiveHost["post"] = (customType, content, details) =>
-		pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false });
-	const store = createRunStore();
-	const background = createBackground(store, {
-		sessionId: () => current?.sessionManager.getSessionId() ?? "",
-		appendEntry: (type, data) => pi.appendEntry(type, data),
-		post,
-		notify: (text, kind) => current?.ui.notify(text, kind),
-		showStatus: () => footer.show(),
-		warn,
-	});
-	const live = createLiveRuns();
-	const footer = createFooter(live, store, () => current);
-	const command = piCommand(process.argv, process.execPath);
-	const library = createLibrary();
-	const budget = createBudget();
-	const headStart = createHeadStart({ pi, command, library, budget, warn });
-	return {
-		pi,
-		command,
-		failedCalls: new Set(),
-		store,
-		resuming: new Set(),
-		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
-		library,
-		background,
-		live,
-		budget,
-		turns: createTurns(),
-		headStart,
-		sessionSignal: () => session.signal,
-		warn,
-		post,
-		context: () => current,
-		showFooter: () => footer.show(),
-		enter(context) {
-			footer.enter();
-			session = new AbortController();
-			current = context;
-		},
-		leave() {
-			if (current) void closeSession(homeRunsOf({ cwd: current.cwd, agentDirectory: agentDirectory() }));
-			session.abort();
-			headStart.drop();
-			background.detach();
-			store.clear();
-			current = undefined;
-		},
-	};
-}
-
-/** Says in the footer how many agents run. */
-function createFooter(live: LiveRuns, store: RunStore, session: () => ExtensionContext | undefined) {
-	/** Nothing has been said yet in this session: what the one before it said may still be there. */
-	let isFresh = true;
-	let shown: string | undefined;
-	return {
-		show() {
-			const running = live.runs.filter(({ state }) => state.phase.kind === "running").length;
-			const text = footerText(running, store.counts());
-			if (text === shown && !isFresh) return;
-			shown = text;
-			isFresh = false;
-			session()?.ui.setStatus("pi-subagents", text);
-		},
-		enter() {
-			isFresh = true;
-		},
-	};
-}
-
-/** What need not be done before the first request: telling of broken definitions, and clearing up after earlier runs. */
-async function lookAround(host: LiveHost, context: ExtensionContext): Promise<void> {
-	if (host.context() !== context) return;
-	tellOfDefinitions(host, context);
-	for (const { runId, directory } of interruptedRuns(host.store)) await endOrphans(runId, directory);
-	const { runRetentionDays, maxRuns, runsIn } = settingsOf(host, context);
-	const { sessionManager, cwd } = context;
-	const maxAgeMs = runRetentionDays * 24 * 60 * 60 * 1_000;
-	const now = Date.now();
-	const files: SessionFiles = { directory: sessionManager.getSessionDir(), open: sessionManager.getSessionFile() };
-	const named: ProjectRules["named"] = async (runs, project) => {
-		const inFiles = await runsInSessions(runs, project === "own" ? files : {}, now - maxAgeMs);
-		return project === "own" ? new Set([...inFiles, ...namedRuns(sessionManager.getEntries())]) : inFiles;
-	};
-	await pruneProjects({ cwd, agentDirectory: agentDirectory(), runsIn }, { maxAgeMs, maxRuns, named, now });
-}
-
-/** Fewer definitions are read in a millisecond or two. */
-const WORTH_REMEMBERING = 20;
-
-/** What is wrong with definitions. They are read only where a file has changed since the last session of the project. */
-function tellOfDefinitions(host: LiveHost, context: ExtensionContext): void {
-	const stamp = host.library.stamp(catalogContextOf(context));
-	const before = recallNotices(agentDirectory(), context.cwd);
-	if (before?.stamp === stamp) {
-		if (before.own !== undefined) host.warn(before.own);
-		return;
-	}
-	const catalog = catalogOf(host, context);
-	const own = problemsNotice(catalog.diagnostics.map(describeDiagnostic));
-	const foreign = foreignNotice(countForeign(surroundingsOf(host, context)));
-	if (own !== undefined) host.warn(own);
-	if (foreign !== undefined && foreign !== before?.foreign) host.warn(foreign);
-	const isWorthIt = catalog.entries.size >= WORTH_REMEMBERING || own !== undefined || foreign !== undefined;
-	if (isWorthIt || before !== undefined) {
-		rememberNotices(agentDirectory(), context.cwd, { stamp, own, foreign });
-	}
-}
-
-/** Between two sessions there is nobody to tell. */
-function tell(message: string, context: ExtensionContext | undefined): void {
-	if (!context) return;
-	const text = sanitize(message);
-	if (context.hasUI) context.ui.notify(text, "warning");
-	else process.stderr.write(`pi-subagents: ${text}\n`);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import type { TrustContext } from "../src/definitions/trust.ts";
-import { loadSettings } from "../src/settings.ts";
+import { loadSettings } from "../src/settings/settings.ts";
 
 const DEFAULTS = {
 	maxLinesPerWindow: 15,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { delegate } from "../../test/rig/delegation.ts";
 import { createHome } from "../../test/rig/home.ts";
 import { type ModelRequest, startModelServer, text } from "../../test/rig/model-server.ts";

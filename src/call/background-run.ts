@@ -1,7 +1,7 @@
 import type { BackgroundRun, KeptRun } from "../domain/kept-run.ts";
+import { modelName } from "../domain/model-name.ts";
 import type { Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { nameOf } from "../plan/model.ts";
 import { releaseRun } from "../run/act-on-run.ts";
 import type { PreparedRun } from "../run/execute.ts";
 import type { Call } from "./call.ts";
@@ -10,7 +10,7 @@ import type { Call } from "./call.ts";
 export const modelsOf = (spec: RunSpec | undefined): Pick<KeptRun, "scope" | "requestedModel" | "resolvedModel"> => ({
 	scope: spec?.agent?.scope,
 	requestedModel: spec?.agent?.requestedModel,
-	resolvedModel: spec?.model && nameOf(spec.model),
+	resolvedModel: spec?.model && modelName(spec.model),
 });
 
 /** A run that goes on without its caller, as the session keeps it. */

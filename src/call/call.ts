@@ -1,55 +1,30 @@
 import { homedir } from "node:os";
 import type { AgentToolResult, AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { scriptPath } from "../child/scripts.ts";
-import { contradictionAmong } from "../definitions/lookup.ts";
 import { endOf, type KeptRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RunIds } from "../domain/spec.ts";
-import {
-	type Failure,
-	initialState,
-	isStoppedByPerson,
-	messagesOf,
-	type RunState,
-	reduce,
-	resultWithout,
-} from "../domain/state.ts";
+import type { Failure } from "../domain/run-result.ts";
+import { isStoppedByPerson, messagesOf, type RunState } from "../domain/state.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
-import { launchKey, type ParkedRun, underIdsOf } from "../head-start/parked-run.ts";
-import { createRunId, createToken } from "../plan/ids.ts";
-import type { Parent, PlannedRun } from "../plan/parent.ts";
-import { planRun, type RunRequest } from "../plan/run.ts";
+import type { Parent } from "../plan/parent.ts";
+import type { RunRequest } from "../plan/run.ts";
 import { audienceOf } from "../present/audience.ts";
 import { paneTitle } from "../present/pane-text.ts";
 import { remarkBlocks, remarksOn } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
-import { readRuns } from "../records/session-entries.ts";
-import { execute, type PreparedRun, stopCauseOf } from "../run/execute.ts";
-import { type Launcher, launchProcess } from "../run/launch-process.ts";
+import { execute, stopCauseOf } from "../run/execute.ts";
+import type { Launcher } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
-import { createRunDirectory } from "../run-directory/create.ts";
-import { noteEarlierRuns, noteStart, spentRefusal } from "../session/spending.ts";
+import { spentRefusal } from "../session/spending.ts";
 import { modelsOf, moveToBackground } from "./background-run.ts";
-import { type Host, parentOf, surroundingsOf } from "./host.ts";
+import { type Host, parentOf } from "./host.ts";
 import { createLiveRow, type LiveRow } from "./live-row.ts";
 import { createNestedFooter } from "./nested-footer.ts";
 import { createQueue } from "./queue.ts";
+import { type Row, refused } from "./row.ts";
+import { dropParked, prepareRow } from "./row-start.ts";
 import { createThrottle } from "./throttle.ts";
 import { createUpdates } from "./updates.ts";
-
-/** A task on its way through a call of any tool that waits for its children. */
-export interface Row {
-	request: RunRequest;
-	plan: Result<PlannedRun>;
-	/** Where its child has been started already. */
-	parked: ParkedRun | undefined;
-	/** Once it has one. */
-	directory: string | undefined;
-	/** A person has let it go on as a background run. */
-	moved: boolean;
-	state: RunState;
-}
 
 /** What every such tool tells a person, while it runs and afterwards. */
 export interface CallDetails {
@@ -78,52 +53,6 @@ export function callOf(
 	context: ExtensionContext,
 ): Call {
 	return { id, host, context, parent: parentOf(host, context), signal, onUpdate };
-}
-
-/** Too many runs, or a definition that contradicts itself, refuse the whole call; any other mistake its own task. */
-export async function planRows(requests: readonly RunRequest[], { id, host, context, parent }: Call): Promise<Row[]> {
-	const surroundings = surroundingsOf(host, context);
-	for (const { word, definition } of requests) {
-		const contradiction = contradictionAmong(surroundings.catalog, word, [definition]);
-		if (contradiction !== undefined) throw new Error(contradiction);
-	}
-	const extension = scriptPath("extension");
-	const spent = spentBefore(parent, context);
-	const rows = await Promise.all(
-		requests.map(async (request) => {
-			const plan = spent === undefined ? await planRun(request, parent, surroundings, extension) : err(spent);
-			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
-			return { request, plan, parked: undefined, directory: undefined, moved: false, state };
-		}),
-	);
-	const planned = rows.filter(({ plan }) => plan.ok).length;
-	const refusal = host.budget.claim(planned, parent.settings.maxRunsPerSession);
-	if (refusal !== undefined) throw new Error(refusal);
-	for (const row of rows) takeHeadStart(row, host, parent);
-	host.headStart.callBegun(id);
-	return rows;
-}
-
-/** Why no run may start: the runs of this session, also those before a restart, have used up its budget. */
-function spentBefore({ sessionBudget }: Parent, { sessionManager }: ExtensionContext): string | undefined {
-	if (!sessionBudget) return undefined;
-	const since = Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0;
-	noteEarlierRuns(sessionBudget, readRuns(sessionManager.getEntries()).runs, since);
-	return spentRefusal(sessionBudget);
-}
-
-/** The run takes over a child that was started while the call was written, and with it the ids which that has. */
-function takeHeadStart(row: Row, { headStart }: Host, parent: Parent): void {
-	const { request, plan } = row;
-	row.parked = plan.ok ? headStart.take(request, launchKey(request, plan.value)) : undefined;
-	if (!row.parked) return;
-	const { ids } = row.parked;
-	rename(row, request.naming === "free" ? ids : { ...ids, sessionId: request.sessionId }, parent);
-}
-
-function rename(row: Row, ids: RunIds, parent: Parent): void {
-	row.request = { ...row.request, ...ids };
-	if (row.plan.ok) row.plan = ok(underIdsOf(ids, row.plan.value, parent));
 }
 
 /** Runs all tasks, as many at a time as the settings allow, and tells how they get on. Never throws. */
@@ -165,7 +94,7 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		for (const remove of removals) remove();
 		updates.dispose();
 		footer.clear();
-		await Promise.all(rows.map(({ parked }) => parked?.drop()));
+		await Promise.all(rows.map(dropParked));
 	}
 	const failed = rows.every(({ state }) => delegateStatusOf(state) === "error");
 	if (failed && !rows.every(({ state }) => isStoppedByPerson(state))) host.failedCalls.add(call.id);
@@ -213,50 +142,6 @@ async function paneOf(
 	if (settings.runner !== "tmux" || family === "delegate") return ok((launch) => launch);
 	const atEnd = settings.keepPanes ? "keep" : "close";
 	return await createPanes({ titleOf: paneTitle, atEnd, environment: process.env, warn: host.warn });
-}
-
-/** The row's run, parked or not, and how it is launched: at once, or nobody ends what was parked. Nothing once it is stopped. */
-export async function prepareRow(
-	row: Row,
-	host: Host,
-	parent: Parent,
-	stop: AbortSignal,
-): Promise<Result<{ readonly run: PreparedRun; readonly launch: Launcher }>> {
-	const { parked, plan } = row;
-	if (!plan.ok) return plan;
-	row.parked = undefined;
-	const answers = (await parked?.answers()) ?? false;
-	if (stop.aborted) {
-		void parked?.drop();
-		return err("stopped before it was started");
-	}
-	const begun = answers ? parked?.begin(plan.value) : undefined;
-	if (parked && begun?.ok) {
-		noteStart(begun.value.spec);
-		return ok({ run: begun.value, launch: parked.launch });
-	}
-	if (parked) {
-		// Whatever is still clearing away that one goes by its id.
-		const runId = createRunId(new Date());
-		const { runId: before, sessionId } = row.request;
-		rename(row, { runId, sessionId: sessionId === before ? runId : sessionId }, parent);
-		void parked.drop();
-	}
-	const run = row.plan.ok ? prepareRun(row.plan.value, host, parent) : row.plan;
-	if (run.ok) noteStart(run.value.spec);
-	return run.ok ? ok({ run: run.value, launch: launchProcess }) : run;
-}
-
-const refused = (runId: string, failure: Failure): RunState =>
-	reduce(initialState, { type: "ended", result: resultWithout(runId, initialState, failure, Date.now()) });
-
-/** Makes the run's directory. If it is not where the settings say, the person is told once. */
-function prepareRun({ spec, packet, files }: PlannedRun, host: Host, parent: Parent): Result<PreparedRun> {
-	const made = createRunDirectory(spec, parent.runPlaces, files);
-	if (!made.ok) return made;
-	const { path: directory, spec: placed, warning } = made.value;
-	if (warning !== undefined) host.warn(warning);
-	return { ok: true, value: { spec: placed, packet, directory, token: createToken() } };
 }
 
 function recordOf({ request, plan, state }: Row, directory: string | undefined): KeptRun {

@@ -26,7 +26,8 @@ import type { Budget } from "../session/budget.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
 import type { RunSession } from "../session/rebuild.ts";
 import { sessionBudgetOf } from "../session/spending.ts";
-import { loadSettings, personalSources, readSetting, type Settings } from "../settings.ts";
+import { readSetting } from "../settings/files.ts";
+import { loadSettings, personalSources, type Settings } from "../settings/settings.ts";
 import type { Turns } from "./turns.ts";
 
 /** What a tool needs of the session it is called in, and of this process. */

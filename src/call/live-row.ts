@@ -3,7 +3,7 @@ import type { Receipt, Steer } from "../domain/steer.ts";
 import { createSteer, refuseText, type SentMessage, sendMessage } from "../run/act-on-run.ts";
 import { type PreparedRun, STOPPED_BY_PERSON } from "../run/execute.ts";
 import type { LiveRun } from "../session/live-runs.ts";
-import type { Row } from "./call.ts";
+import type { Row } from "./row.ts";
 
 /** A message to a task that has no supervisor yet. */
 interface Waiting {

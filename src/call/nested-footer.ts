@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { audienceOf } from "../present/audience.ts";
 import { nestedStatus } from "../present/nested-status.ts";
-import type { Call, Row } from "./call.ts";
+import type { Call } from "./call.ts";
+import type { Row } from "./row.ts";
 import { isNested } from "./structured.ts";
 
 interface Footer {

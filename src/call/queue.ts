@@ -1,6 +1,6 @@
-import { canBeParked, parkRun } from "../head-start/parked-run.ts";
 import type { Parent } from "../plan/parent.ts";
-import type { Row } from "./call.ts";
+import type { Row } from "./row.ts";
+import { parkRow } from "./row-start.ts";
 
 /** The tasks of a call that wait for their turn. */
 export interface Queue {
@@ -20,12 +20,7 @@ export function createQueue(rows: readonly Row[], parent: Parent): Queue {
 			// One after the other: the next may be meant to see what this one does.
 			if (working.has(row) || !headStart || maxConcurrency === 1) return;
 			working.add(row);
-			for (const next of waiting) {
-				if (next.parked || !next.plan.ok || !canBeParked(next.request)) continue;
-				// While others work, what could be done early is done just as well in its time.
-				next.parked = parkRun(next.plan.value, { ...parent, dialect: undefined });
-				return;
-			}
+			for (const next of waiting) if (parkRow(next, parent)) return;
 		},
 	};
 }

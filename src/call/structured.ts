@@ -1,5 +1,5 @@
 import { reportFailure } from "../present/text.ts";
-import type { Row } from "./call.ts";
+import type { Row } from "./row.ts";
 
 /** One task of a call, as a script gets it. */
 interface StructuredTask {

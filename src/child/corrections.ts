@@ -1,8 +1,8 @@
 import type { ChatMessage, RunEvent } from "../domain/event.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { textOf } from "../domain/messages.ts";
+import type { Outcome } from "../domain/run-result.ts";
 import type { Contract, Packet } from "../domain/spec.ts";
-import type { Outcome } from "../domain/state.ts";
 
 /** What a child is told that wants to end without having handed over an answer. */
 export const REMINDER = `You have not finished: nothing you write reaches the caller except through the tool ${FINALIZE_TOOL}. Call it now as your last action, with status "SUCCESS" and your whole answer as result, or with status "ERROR" and the reason as error.`;

@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { modelName } from "../domain/model-name.ts";
 import type { SlotRequest } from "./protocol.ts";
 
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
@@ -20,7 +21,7 @@ export function createSlotRequests(
 	let proceed = () => {};
 	/** The narrower limit comes first: a child that waits for it must not hold a slot of the wider one. */
 	const keysFor = ({ model }: ExtensionContext): string[] =>
-		model ? [`${model.provider}/${model.id}`, model.provider].filter((key) => Object.hasOwn(limits, key)) : [];
+		model ? [modelName(model), model.provider].filter((key) => Object.hasOwn(limits, key)) : [];
 	const release = () => {
 		if (!holds) return;
 		holds = false;

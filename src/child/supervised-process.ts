@@ -1,8 +1,9 @@
 import { dirname, join } from "node:path";
 import type { Exit, RunEvent } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import type { RunResult, RunState } from "../domain/state.ts";
+import type { RunState } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import type { HeldPi } from "./held-pi.ts";
 import type { Listener } from "./pi-output.ts";

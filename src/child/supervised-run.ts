@@ -1,9 +1,11 @@
 import { createMeter, type Meter, NO_AMOUNTS } from "../domain/budget.ts";
+import { conclude, resultOf } from "../domain/conclude.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
 import type { Result } from "../domain/result.ts";
+import type { Outcome, RunResult } from "../domain/run-result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
-import { conclude, initialState, type Outcome, type RunResult, reduce, resultOf } from "../domain/state.ts";
+import { initialState, reduce } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { createCorrections } from "./corrections.ts";
 import { type HeldPi, holdPi } from "./held-pi.ts";

@@ -15,7 +15,7 @@ import { isPrivate } from "../files/private.ts";
 import type { Finding } from "../present/doctor-text.ts";
 import { tmuxMissing } from "../run/tmux-pane.ts";
 import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/places.ts";
-import type { LoadedSettings, Settings } from "../settings.ts";
+import type { LoadedSettings, Settings } from "../settings/settings.ts";
 
 const MIN_NODE = [22, 19] as const;
 

@@ -7,7 +7,7 @@ import { sanitizeLine } from "../present/sanitize.ts";
 import { endLeftovers, findLeftovers, type Leftover } from "../run/leftovers.ts";
 import { moveRuns, strayRuns } from "../run-directory/move.ts";
 import { homeRunsOf, type RunPlaces } from "../run-directory/places.ts";
-import type { LoadedSettings } from "../settings.ts";
+import type { LoadedSettings } from "../settings/settings.ts";
 import {
 	checkDefinitions,
 	checkDirectories,

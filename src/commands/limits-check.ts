@@ -2,7 +2,7 @@ import type { Catalog } from "../definitions/catalog.ts";
 import type { Amounts } from "../domain/budget.ts";
 import type { Finding } from "../present/doctor-text.ts";
 import { definitionLimit, type Limit, limitLine, settingLimits } from "../present/limits-text.ts";
-import type { LoadedSettings } from "../settings.ts";
+import type { LoadedSettings } from "../settings/settings.ts";
 
 /** What limits are in force, and where they come from. `spent` is what the session has used of its own budget. */
 export function limitsInForce(

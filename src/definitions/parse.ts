@@ -5,6 +5,7 @@ import {
 	type SkillPolicy,
 	type ToolPolicy,
 } from "../domain/definition.ts";
+import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { createFieldReader, type Field, type FieldReader } from "./fields.ts";
 import { type Frontmatter, frontmatterLines, type Problem, readFrontmatter } from "./frontmatter.ts";
@@ -42,7 +43,6 @@ const NO_FRONTMATTER: Parsed = {
 	},
 };
 
-const MAX_TIMEOUT_SECONDS = 86_400;
 const TITLES: Readonly<Record<DefinitionKind, string>> = { profile: "Profile", preset: "Preset", agent: "Agent" };
 
 /** Never throws, whatever the text is. */

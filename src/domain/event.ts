@@ -1,7 +1,7 @@
 import type { Message, Usage } from "@earendil-works/pi-ai";
 import type { UsedUp } from "./budget.ts";
 import type { FailedModel } from "./provider-failure.ts";
-import type { RunResult } from "./state.ts";
+import type { RunResult } from "./run-result.ts";
 import type { Sender, Steer } from "./steer.ts";
 import type { BudgetWrapUp } from "./wrap-up.ts";
 

@@ -2,9 +2,10 @@ import { constants } from "node:os";
 import type { Usage } from "@earendil-works/pi-ai";
 import type { Scope } from "./definition.ts";
 import type { ChatMessage, Exit } from "./event.ts";
+import { modelName } from "./model-name.ts";
 import { unreachable } from "./result.ts";
+import type { Failure, RunResult } from "./run-result.ts";
 import type { RunSpec } from "./spec.ts";
-import type { Failure, RunResult } from "./state.ts";
 
 /** What a session remembers of a run. Everything that the run said is in its directory, while that exists. */
 export interface KeptRun {
@@ -96,7 +97,7 @@ export function endOf(
 		outcome: outcome.kind === "completed" ? { kind: "completed" } : outcome,
 		at: result.endedAt,
 		exitCode: exitCodeOf(result.exit),
-		model: model && `${model.provider}/${model.id}`,
+		model: model && modelName(model),
 		text: outcome.kind === "completed" ? outcome.text : result.text,
 		...{ stopReason, remarks, toolCalls, messages, messageCount, usage, billing },
 	};

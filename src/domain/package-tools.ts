@@ -1,7 +1,7 @@
 /** The names of the package's own tools, by the family that switches them on. */
-export type Family = "delegate" | "subagent" | "background";
+export type ToolFamily = "delegate" | "subagent" | "background";
 
-export const FAMILY_TOOLS: Readonly<Record<Family, readonly string[]>> = {
+export const FAMILY_TOOLS: Readonly<Record<ToolFamily, readonly string[]>> = {
 	delegate: ["delegate_to_subagents"],
 	subagent: ["subagent"],
 	background: ["background_agent", "background_agent_status", "subagent_control"],
@@ -10,9 +10,9 @@ export const FAMILY_TOOLS: Readonly<Record<Family, readonly string[]>> = {
 /** Only the parent has these, and they are there with any family. */
 const READING_TOOLS: readonly string[] = ["get_subagent_output", "get_subagent_session", "list_subagent_profiles"];
 
-export const FAMILIES: readonly Family[] = ["delegate", "subagent", "background"];
+export const FAMILIES: readonly ToolFamily[] = ["delegate", "subagent", "background"];
 
-export const toolsOf = (families: readonly Family[]): readonly string[] =>
+export const toolsOf = (families: readonly ToolFamily[]): readonly string[] =>
 	families.length === 0 ? [] : [...families.flatMap((family) => FAMILY_TOOLS[family]), ...READING_TOOLS];
 
 /** No child has any of these: it could start children of its own. */

@@ -1,3 +1,4 @@
+import { modelName } from "./model-name.ts";
 /** A model whose provider gave up on a run, and what it said. */
 export interface FailedModel {
 	readonly provider: string;
@@ -27,6 +28,4 @@ const MAX_WORDS_CHARS = 300;
 
 /** `mock/m1 failed: 429 …`, one after the other. */
 export const describeFailedModels = (failed: readonly FailedModel[]): string =>
-	failed
-		.map(({ provider, id, message }) => `${provider}/${id} failed: ${message.slice(0, MAX_WORDS_CHARS)}`)
-		.join("; ");
+	failed.map(({ message, ...model }) => `${modelName(model)} failed: ${message.slice(0, MAX_WORDS_CHARS)}`).join("; ");

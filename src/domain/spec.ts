@@ -5,7 +5,7 @@ import type { DefinitionKind, DefinitionSource, Scope } from "./definition.ts";
 export interface RunSpec {
 	readonly runId: string;
 	readonly sessionId: string;
-	/** Which tool family asked, and so in which words the run is reported. */
+	/** How it was asked for, and so in which words it is reported. */
 	readonly family: "delegate" | "preset" | "agent";
 	/** What a person sees as the run's name. */
 	readonly label: string;
@@ -35,6 +35,13 @@ export interface RunSpec {
 	/** With a pid namespace of its own nothing that the child started outlives it, whatever that does to hide. */
 	readonly isolation: "none" | "pid-namespace";
 }
+
+/** By which word a definition is called. */
+export const WORD_OF: Readonly<Record<RunSpec["family"], DefinitionKind>> = {
+	delegate: "profile",
+	preset: "preset",
+	agent: "agent",
+};
 
 /** Which definition a run was made from, and what that came to. */
 export interface AgentRef {

@@ -1,62 +1,19 @@
-import type { AssistantMessage, StopReason, Usage } from "@earendil-works/pi-ai";
+import type { Usage } from "@earendil-works/pi-ai";
 import { type Activity, activityAfter } from "./activity.ts";
-import type { ChatMessage, Exit, RunEvent, StopCause } from "./event.ts";
+import type { ChatMessage, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
-import { cut, cutFront, lastAssistant, lastTextIn, textOf } from "./messages.ts";
-import { describeFailedModels, type FailedModel } from "./provider-failure.ts";
+import { cut, cutFront, lastTextIn } from "./messages.ts";
+import type { FailedModel } from "./provider-failure.ts";
 import { unreachable } from "./result.ts";
-import type { Contract } from "./spec.ts";
+import { isPersonsStop, type RunResult } from "./run-result.ts";
 import { delivered, type SentSteer, undelivered, withSteer } from "./steer.ts";
 import { addUsage, noUsage } from "./usage.ts";
-import type { BudgetReason, BudgetWrapUp, WrapUp, WrapUpReason } from "./wrap-up.ts";
+import type { BudgetWrapUp, WrapUp } from "./wrap-up.ts";
 
 export type Phase =
 	| { readonly kind: "queued" }
 	| { readonly kind: "running"; readonly since: number }
 	| { readonly kind: "done"; readonly result: RunResult };
-
-export type Outcome =
-	| { readonly kind: "completed"; readonly text: string; readonly end: "natural" | "output-limit" }
-	| { readonly kind: "failed"; readonly failure: Failure };
-
-export type Failure =
-	/** Refused before anything was started. */
-	| { readonly kind: "rejected"; readonly message: string }
-	| { readonly kind: "spawn"; readonly message: string }
-	/** The process ended before the conversation did. */
-	| { readonly kind: "exit"; readonly exit: Exit; readonly stderr: string }
-	/** The conversation ended, and the model never said anything. */
-	| { readonly kind: "silent"; readonly stderr: string }
-	| { readonly kind: "model"; readonly message: string }
-	| { readonly kind: "stopped"; readonly cause: StopCause }
-	| { readonly kind: "unfinalized"; readonly attempts: number }
-	/** The supervisor is gone and left no result. */
-	| { readonly kind: "lost" };
-
-/** How a run ended, whoever asks: the content of result.json, and the last event of every run. */
-export interface RunResult {
-	readonly runId: string;
-	readonly outcome: Outcome;
-	readonly exit: Exit;
-	readonly startedAt: number;
-	readonly endedAt: number;
-	/** The last text of the run, also of a failed one; what was being written counts. */
-	readonly text: string;
-	readonly model: { readonly provider: string; readonly id: string } | undefined;
-	readonly stopReason: StopReason | undefined;
-	readonly usage: Usage;
-	readonly toolCalls: number;
-	readonly messageCount: number;
-	readonly finalized: Finalized | undefined;
-	/** Why it had to finish with what it had; also where it then failed. */
-	readonly cutShort: WrapUpReason | undefined;
-	/** Models that it went on without, in order. */
-	readonly failedModels: readonly FailedModel[];
-	/** Processes that the child had left running: ended, or with `leftovers: "keep"` only listed. */
-	readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
-	/** Files that could not be written. The run itself does not suffer from it. */
-	readonly artifactErrors: readonly string[];
-}
 
 /** What a run produced, in order. */
 export type Entry =
@@ -254,121 +211,5 @@ export function lastTextOf(state: RunState): string {
 	return state.partial !== "" ? state.partial : lastTextIn(messagesOf(state));
 }
 
-/**
- * What a run that has ended amounts to, decided from its events. First cause wins: what we did to a child explains its
- * exit, never the reverse; and pi exits with 0 after provider errors, so an exit code proves nothing by itself.
- */
-export function conclude(state: RunState, exit: Exit, contract: Contract, stderr: string): Outcome {
-	// What was handed over is the answer, whatever became of the process afterwards.
-	if (contract.kind === "finalize" && state.finalized) return answered(state.finalized);
-	if (state.stopCause && !isOver(state, contract)) return failed({ kind: "stopped", cause: state.stopCause });
-	if (exit.kind === "refused") return failed({ kind: "rejected", message: exit.message });
-	if (exit.kind === "spawn-failed") return failed({ kind: "spawn", message: exit.message });
-	const last = lastAnswer(state);
-	if (!state.settled && !(contract.kind === "finalize" && left(exit, last)))
-		return failed({ kind: "exit", exit, stderr });
-	if (!last) return failed({ kind: "silent", stderr });
-	return state.wrapUp?.stage === "stopped"
-		? stoppedShort(state.wrapUp.reason, last, contract)
-		: ofLastMessage(state, last, contract);
-}
-
-/** The words of the provider; of each provider where it went on with other models. */
-function errorOf(
-	{ failedModels }: RunState,
-	{ errorMessage, stopReason, provider, model: id }: AssistantMessage,
-): string {
-	const message = errorMessage ?? `The model's answer ended with "${stopReason}"`;
-	return failedModels.length === 0 ? message : describeFailedModels([...failedModels, { provider, id, message }]);
-}
-
-function ofLastMessage(state: RunState, last: AssistantMessage, contract: Contract): Outcome {
-	if (last.stopReason !== "stop" && last.stopReason !== "length" && last.stopReason !== "toolUse") {
-		return failed({ kind: "model", message: errorOf(state, last) });
-	}
-	if (contract.kind === "finalize") return failed({ kind: "unfinalized", attempts: contract.attempts });
-	return {
-		kind: "completed",
-		text: lastTextOf(state), // it may have said it all before a last message without words
-		end: last.stopReason === "length" ? "output-limit" : "natural",
-	};
-}
-
-/** The last message of the model; of a run that was stopped because it called tools again, the one with these calls. */
-function lastAnswer(state: RunState): AssistantMessage | undefined {
-	const messages = messagesOf(state);
-	if (state.wrapUp?.stage !== "stopped") return lastAssistant(messages);
-	return messages.findLast(
-		(each) => each.role === "assistant" && each.content.some(({ type }) => type === "toolCall"),
-	) as AssistantMessage | undefined;
-}
-
-/** It went on calling tools: what it wrote beside the calls is its answer, unless it has to hand one over. */
-function stoppedShort(reason: BudgetReason, last: AssistantMessage, contract: Contract): Outcome {
-	const text = textOf(last);
-	if (contract.kind === "finalize" || text.trim() === "") return failed({ kind: "stopped", cause: reason });
-	return { kind: "completed", text, end: last.stopReason === "length" ? "output-limit" : "natural" };
-}
-
-/** A run that has settled is not stopped: it only has to go. One that still owes its answer would have been corrected. */
-const isOver = ({ settled }: RunState, contract: Contract) => settled && contract.kind === "last-text";
-
-/** It went of its own accord when there was nothing more to do, only before pi could say so. */
-const left = (exit: Exit, last: AssistantMessage | undefined) =>
-	exit.kind === "code" && exit.code === 0 && last?.stopReason === "stop";
-
-function answered(finalized: Finalized): Outcome {
-	if (finalized.status === "SUCCESS") return { kind: "completed", text: finalized.result, end: "natural" };
-	if (finalized.status === "QUESTION") return { kind: "completed", text: finalized.question, end: "natural" };
-	const text = [finalized.error, ...(finalized.result === undefined ? [] : [finalized.result])].join("\n\n");
-	return { kind: "completed", text, end: "natural" };
-}
-
-const failed = (failure: Failure): Outcome => ({ kind: "failed", failure });
-
-/** A person ended this run on purpose: it neither failed nor completed. */
 export const isStoppedByPerson = ({ phase }: RunState): boolean =>
 	phase.kind === "done" && phase.result.outcome.kind === "failed" && isPersonsStop(phase.result.outcome.failure);
-
-export const isPersonsStop = (failure: Failure): boolean =>
-	failure.kind === "stopped" && failure.cause.kind === "aborted" && failure.cause.by === "person";
-
-/** The result of a run that only its state can tell about: it was refused, or whoever watched over it is gone. */
-export function resultWithout(
-	runId: string,
-	state: RunState,
-	failure: Failure,
-	endedAt: number,
-	exit: Exit = { kind: "unknown" },
-): RunResult {
-	// What was handed over is the answer here too.
-	const outcome = state.finalized ? answered(state.finalized) : failed(failure);
-	return resultOf(runId, state, { outcome, exit, endedAt, leftovers: [], artifactErrors: [] });
-}
-
-export function resultOf(
-	runId: string,
-	state: RunState,
-	end: Pick<RunResult, "outcome" | "exit" | "endedAt" | "leftovers" | "artifactErrors">,
-): RunResult {
-	const last = lastAssistant(messagesOf(state));
-	const startedAt = state.phase.kind === "running" ? state.phase.since : end.endedAt;
-	return {
-		runId,
-		outcome: end.outcome,
-		exit: end.exit,
-		startedAt,
-		endedAt: Math.max(startedAt, end.endedAt), // a clock may be set back meanwhile
-		text: lastTextOf(state),
-		model: last && { provider: last.provider, id: last.model },
-		stopReason: last?.stopReason,
-		usage: state.usage,
-		toolCalls: state.toolCalls,
-		messageCount: state.messageCount,
-		finalized: state.finalized,
-		cutShort: state.wrapUp?.reason,
-		failedModels: state.failedModels,
-		leftovers: end.leftovers,
-		artifactErrors: end.artifactErrors,
-	};
-}

@@ -1,4 +1,4 @@
-import type { Family } from "../domain/package-tools.ts";
+import type { ToolFamily } from "../domain/package-tools.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { parseBackground } from "../tools/background-schema.ts";
@@ -9,7 +9,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What a call says of its tasks before it is complete. */
 interface Writing {
-	readonly family: Family;
+	readonly family: ToolFamily;
 	/** The tasks so far; the last one may be unfinished. */
 	tasks(args: Fields): readonly Fields[];
 	/** The text of a task: what is said before it is how its child is started. */
@@ -51,7 +51,7 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
 };
 
 /** To which family a tool belongs that starts children; undefined for any other. */
-export const familyOf = (tool: string): Family | undefined =>
+export const familyOf = (tool: string): ToolFamily | undefined =>
 	Object.hasOwn(WRITINGS, tool) ? WRITINGS[tool]?.family : undefined;
 
 /**

@@ -133,8 +133,8 @@ function createPlanning(host: Session, context: ExtensionContext): Planning {
 			}),
 		async plan(request) {
 			if (!canBeParked(request)) return undefined;
-			const { word, definition, model, cwd, session, lifetime } = request;
-			const id = JSON.stringify([word, definition, model, cwd, session.kind, lifetime]);
+			const { family, definition, model, cwd, session, lifetime } = request;
+			const id = JSON.stringify([family, definition, model, cwd, session.kind, lifetime]);
 			const wanted = known.get(id) ?? planned(request, parent, host, context);
 			known.set(id, wanted);
 			const plan = await wanted;

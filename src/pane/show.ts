@@ -1,5 +1,5 @@
 import { messageOf } from "../domain/result.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import { createPaneText, paneEnd, paneTitle } from "../present/pane-text.ts";
 import { connectControl } from "../run/control-client.ts";
 import { follow, readSpec } from "../run-directory/read.ts";

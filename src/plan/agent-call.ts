@@ -40,7 +40,6 @@ export function agentRequest(
 		task: call.task,
 		instructions: call.task,
 		files: [],
-		word: "agent",
 		definition: call.agent,
 		model: call.model,
 		cwd: call.cwd,

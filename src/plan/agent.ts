@@ -4,12 +4,13 @@ import { resolve } from "node:path";
 import { type Catalog, HOW_TO_TRUST } from "../definitions/catalog.ts";
 import { resolveKey } from "../definitions/key-reference.ts";
 import type { AgentDefinition, DefinitionKind } from "../domain/definition.ts";
+import { modelName } from "../domain/model-name.ts";
 import type { McpSupport } from "../domain/pi-version.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AgentRef, ModelRef, Packet, RunFile, ToolDemand } from "../domain/spec.ts";
 import { checkExtraArguments } from "./extra-arguments.ts";
 import { ownPolicy } from "./foreign-tools.ts";
-import { type AvailableModel, matchModel, nameOf, planModel } from "./model.ts";
+import { type AvailableModel, matchModel, planModel } from "./model.ts";
 import { planPrompt } from "./prompt.ts";
 import { planSkills, type SessionSkill } from "./skills.ts";
 import { planTools, type SessionTools } from "./tools.ts";
@@ -125,8 +126,8 @@ function unusableHint({ model: asked, definition }: AgentRequest, { models }: Su
 	if (!known.ok) return "";
 	const { provider } = known.value.model;
 	return models("keyed").some((model) => model.provider === provider)
-		? `. pi knows ${nameOf(known.value.model)}, but this session's scoped models leave it out (/scoped-models)`
-		: `. pi knows ${nameOf(known.value.model)}, but has no key for ${provider}: use /login, or set the provider's key`;
+		? `. pi knows ${modelName(known.value.model)}, but this session's scoped models leave it out (/scoped-models)`
+		: `. pi knows ${modelName(known.value.model)}, but has no key for ${provider}: use /login, or set the provider's key`;
 }
 
 /** What a definition says besides its model and its tools. */
@@ -201,7 +202,7 @@ async function planKey(
 	const provider = asked === undefined ? (ref?.provider ?? model.provider) : ownProvider(model, models);
 	if (provider === undefined) return err(`"${name}" has an apiKey, but neither a model nor a provider to use it for`);
 	if (ref && ref.provider.toLowerCase() !== provider.toLowerCase()) {
-		return err(`The apiKey of "${name}" is for ${provider}: it is not used for ${nameOf(ref)}`);
+		return err(`The apiKey of "${name}" is for ${provider}: it is not used for ${modelName(ref)}`);
 	}
 	const key = await resolveKey(apiKey);
 	return key.ok ? ok({ provider, key: key.value }) : err(`"${name}" cannot be used: ${key.error}`);

@@ -1,8 +1,9 @@
 import type { AgentDefinition } from "../domain/definition.ts";
+import { modelName } from "../domain/model-name.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { ModelRef, Packet } from "../domain/spec.ts";
 import type { Surroundings } from "./agent.ts";
-import { type AvailableModel, matchModel, nameOf } from "./model.ts";
+import { type AvailableModel, matchModel } from "./model.ts";
 
 export interface FallbackRequest {
 	readonly definition: AgentDefinition | undefined;
@@ -31,7 +32,9 @@ export function planFallback(request: FallbackRequest, models: Surroundings["mod
 		const found = matchModel(name, undefined, offered);
 		if (!found.ok) return err(`fallbackModels: ${found.error}`);
 		const { provider, id } = found.value.model;
-		const isNew = [...planned, ...(model ? [model] : [])].every((each) => nameOf(each) !== nameOf({ provider, id }));
+		const isNew = [...planned, ...(model ? [model] : [])].every(
+			(each) => modelName(each) !== modelName({ provider, id }),
+		);
 		if (isNew) planned.push({ provider, id, thinking: found.value.level });
 	}
 	return ok(planned);

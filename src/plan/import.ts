@@ -1,12 +1,13 @@
 import type { Field } from "../definitions/fields.ts";
 import type { Changes, FieldValue } from "../definitions/write.ts";
 import type { AgentDefinition } from "../domain/definition.ts";
+import { modelName } from "../domain/model-name.ts";
 import { ok, type Result, unreachable } from "../domain/result.ts";
 import type { ModelRef } from "../domain/spec.ts";
 import { isMcpTool } from "../domain/tool-pattern.ts";
 import type { Surroundings } from "./agent.ts";
 import { ownPolicy } from "./foreign-tools.ts";
-import { nameOf, planModel } from "./model.ts";
+import { planModel } from "./model.ts";
 import { available, type OwnPolicy, type SessionTools } from "./tools.ts";
 
 /**
@@ -30,7 +31,7 @@ export function importedFields(
 	const appended = [addition, ...(isAdded ? [body] : [])].filter((text) => text !== "").join("\n\n");
 	const fields: [Field, FieldValue][] = [
 		["description", definition.description || undefined],
-		["model", named && nameOf(named)],
+		["model", named && modelName(named)],
 		["thinkingLevel", choice.thinking],
 		...toolFields(policy.value, surroundings.tools),
 		["noExtensions", extensions.discover ? undefined : true],

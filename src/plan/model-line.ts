@@ -1,3 +1,4 @@
+import { modelName } from "../domain/model-name.ts";
 import type { AvailableModel } from "./model.ts";
 
 /**
@@ -10,7 +11,7 @@ export function namedInForeignFile(
 	models: readonly AvailableModel[],
 	sessionProvider: string | undefined,
 ): AvailableModel | undefined {
-	if (models.some((model) => `${model.provider}/${model.id}` === name || model.id === name)) return undefined;
+	if (models.some((model) => modelName(model) === name || model.id === name)) return undefined;
 	if (/\d/.test(name)) return ofUndatedId(name, models);
 	const slash = name.lastIndexOf("/");
 	const provider = name.slice(0, Math.max(slash, 0)).toLowerCase();
@@ -59,9 +60,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
 /** Only where one provider has it: no model of another provider is taken instead. */
 function ofUndatedId(name: string, models: readonly AvailableModel[]): AvailableModel | undefined {
 	const asked = undated(name);
-	const fitting = models.filter(
-		(model) => undated(model.id) === asked || undated(`${model.provider}/${model.id}`) === asked,
-	);
+	const fitting = models.filter((model) => undated(model.id) === asked || undated(modelName(model)) === asked);
 	const providers = new Set(fitting.map(({ provider }) => provider));
 	if (providers.size !== 1) return undefined;
 	return fitting.sort((a, b) => releaseOf(b.id).date - releaseOf(a.id).date)[0];

@@ -1,5 +1,6 @@
 import type { ThinkingLevel } from "../domain/definition.ts";
-import { type AvailableModel, matchModel, nameOf } from "./model.ts";
+import { modelName } from "../domain/model-name.ts";
+import { type AvailableModel, matchModel } from "./model.ts";
 
 /** How a tool's `model` parameter is described to the model. */
 export type ModelParameter =
@@ -11,13 +12,13 @@ const MAX_ENUM = 20;
 
 /** The models in their own order, each once. */
 export function modelParameter(models: readonly AvailableModel[]): ModelParameter {
-	const names = [...new Set(models.map(nameOf))];
+	const names = [...new Set(models.map(modelName))];
 	return names.length <= MAX_ENUM ? { kind: "enum", names } : { kind: "string" };
 }
 
 /** Equal for two sets of models that differ in their order alone: then nothing has to be registered again. */
 export function modelSetKey(models: readonly AvailableModel[]): string {
-	return JSON.stringify([...new Set(models.map((model) => nameOf(model).toLowerCase()))].sort());
+	return JSON.stringify([...new Set(models.map((model) => modelName(model).toLowerCase()))].sort());
 }
 
 /**
@@ -29,5 +30,5 @@ export function spelledAsInEnum(
 	models: readonly AvailableModel[],
 ): { readonly model: string; readonly level: ThinkingLevel | undefined } | undefined {
 	const found = matchModel(asked, undefined, models);
-	return found.ok ? { model: nameOf(found.value.model), level: found.value.level } : undefined;
+	return found.ok ? { model: modelName(found.value.model), level: found.value.level } : undefined;
 }

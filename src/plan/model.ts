@@ -1,4 +1,5 @@
 import { isThinkingLevel, type ModelChoice, type ThinkingLevel } from "../domain/definition.ts";
+import { modelName } from "../domain/model-name.ts";
 import { likeness } from "../domain/nearest-names.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { ModelRef } from "../domain/spec.ts";
@@ -33,9 +34,6 @@ export interface ModelPlan {
 
 const MAX_LISTED = 20;
 const MAX_NEAR = 8;
-
-export const nameOf = ({ provider, id }: { readonly provider: string; readonly id: string }): string =>
-	`${provider}/${id}`;
 
 /** No other model is ever used instead of the one that was asked for. `models` is asked only where a name is given. */
 export function planModel(request: ModelRequest, models: () => readonly AvailableModel[]): Result<ModelPlan> {
@@ -146,21 +144,21 @@ export function splitLevel(asked: string): { readonly name: string; readonly lev
 function firstMatches(name: string, models: readonly AvailableModel[]): AvailableModel[] {
 	const lower = name.toLowerCase();
 	const steps: ((model: AvailableModel) => boolean)[] = [
-		(model) => nameOf(model) === name,
-		(model) => same(nameOf(model), name),
+		(model) => modelName(model) === name,
+		(model) => same(modelName(model), name),
 		(model) => model.id === name,
 		(model) => same(model.id, name),
 		(model) => model.id.toLowerCase().includes(lower) || model.name.toLowerCase().includes(lower),
 	];
 	if (lower === "") return [];
-	const unique = [...new Map(models.map((model) => [nameOf(model), model])).values()];
+	const unique = [...new Map(models.map((model) => [modelName(model), model])).values()];
 	return steps.map((step) => unique.filter(step)).find((matches) => matches.length > 0) ?? [];
 }
 
 const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
 function namesOf(models: readonly AvailableModel[]): string {
-	const names = models.slice(0, MAX_LISTED).map(nameOf).join(", ");
+	const names = models.slice(0, MAX_LISTED).map(modelName).join(", ");
 	return models.length > MAX_LISTED ? `${names} and ${models.length - MAX_LISTED} more` : names;
 }
 
@@ -172,7 +170,7 @@ const listedProviders = (models: readonly AvailableModel[]) =>
 /** All models where they are few, else those that look most like what was asked for. */
 function near(asked: string, models: readonly AvailableModel[]): string {
 	if (models.length <= MAX_LISTED) return listed(models);
-	const scored = models.map((model) => ({ model, score: likeness(asked, nameOf(model)) }));
+	const scored = models.map((model) => ({ model, score: likeness(asked, modelName(model)) }));
 	const best = scored.sort((a, b) => b.score - a.score).slice(0, MAX_NEAR);
 	return `Similar models: ${namesOf(best.map(({ model }) => model))}`;
 }

@@ -1,7 +1,7 @@
 import type { Trust } from "../definitions/trust.ts";
 import type { Invocation, ModelRef, Packet, RunFile, RunSpec } from "../domain/spec.ts";
 import type { RunPlaces } from "../run-directory/places.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../settings/settings.ts";
 
 /** What planning needs to know of the session that asks: a value, so that planning is a function of its arguments. */
 export interface Parent {

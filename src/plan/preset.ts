@@ -26,7 +26,6 @@ export function presetRequest(
 		task: call.task,
 		instructions: call.task,
 		files: [],
-		word: "preset",
 		definition: call.preset,
 		model: call.model,
 		cwd: call.cwd,

@@ -1,10 +1,11 @@
 import { findDefinition } from "../definitions/lookup.ts";
 import { realPath } from "../definitions/real-path.ts";
 import { type Amounts, NO_AMOUNTS, smallest } from "../domain/budget.ts";
-import type { AgentDefinition, DefinitionKind } from "../domain/definition.ts";
+import type { AgentDefinition } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Contract, RunFile, RunSpec } from "../domain/spec.ts";
+import { WORD_OF } from "../domain/spec.ts";
 import { FILES } from "../run-directory/names.ts";
 import { planAgent, type Surroundings } from "./agent.ts";
 import { type ChildOptions, planArguments } from "./arguments.ts";
@@ -18,8 +19,7 @@ export interface RunRequest extends Pick<RunSpec, "runId" | "sessionId" | "famil
 	/** What the child is told after the files: the task, and before it what a resumed session has done. */
 	readonly instructions: string;
 	readonly files: readonly FileRequest[];
-	/** By which word the definition is called, and its name; a task may have none. */
-	readonly word: DefinitionKind;
+	/** The name of its definition; a task may have none. */
 	readonly definition: string | undefined;
 	/** The call's own model. */
 	readonly model: string | undefined;
@@ -42,7 +42,8 @@ export async function planRun(
 	surroundings: Surroundings,
 	childExtension: string,
 ): Promise<Result<PlannedRun>> {
-	const { word, definition: name, runId, sessionId, family, label, task } = request;
+	const { definition: name, runId, sessionId, family, label, task } = request;
+	const word = WORD_OF[family];
 	const found = name === undefined ? undefined : findDefinition(surroundings.catalog, word, name);
 	if (found && !found.ok) return err(found.error.message);
 	const contract = contractFor(request.contract, found?.value);

@@ -1,6 +1,6 @@
 import type { EarlierSession } from "../domain/earlier-session.ts";
 import type { Finalized } from "../domain/finalized.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import { shorten } from "./answer-lines.ts";
 import { errorText } from "./preset-text.ts";
 import { remarksOn } from "./remarks.ts";

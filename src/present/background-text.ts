@@ -7,12 +7,13 @@ import {
 	type RunEnd,
 } from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
-import { isPersonsStop } from "../domain/state.ts";
+import { isPersonsStop } from "../domain/run-result.ts";
 import { FILES, RUN_ID_PATTERN } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
 import { fleetKeyText } from "./fleet-key.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
+import { SIGNS } from "./task-state.ts";
 import { describeEnd } from "./text.ts";
 
 /** What the completion message carries for its renderer. */
@@ -40,7 +41,13 @@ export function footerText(foreground: number, { running }: BackgroundCounts): s
 	return parts.length > 0 ? `agents: ${parts.join(", ")} · ${fleetKeyText()}` : undefined;
 }
 
-export const ICONS = { running: "●", completed: "✓", failed: "✗", aborted: "■" } as const;
+export const STATUS_SIGNS = {
+	queued: SIGNS.queued,
+	running: SIGNS.running,
+	completed: SIGNS.done,
+	failed: SIGNS.failed,
+	aborted: SIGNS.stopped,
+} as const;
 
 /** What is told when a background run has ended: a notice to the person, a message with more to show to the session. */
 export interface CompletionText {
@@ -59,7 +66,7 @@ export function completionText(run: BackgroundRun, end: RunEnd): CompletionText 
 	const status = endStatusOf(end.outcome);
 	const how = wasStoppedByPerson(end) ? "stopped by you" : `${status}${remarkOn(end)}`;
 	const error = wasStoppedByPerson(end) ? "" : errorOf(run);
-	const notice = `${ICONS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${how} after ${seconds}s${error}`;
+	const notice = `${STATUS_SIGNS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${how} after ${seconds}s${error}`;
 	return {
 		notice,
 		text: `${notice}. Its answer: background_agent_status with this runId.`,
@@ -95,7 +102,7 @@ export function runRow(run: BackgroundRun, now: number): string {
 	const age = secondsBetween(run.startedAt, progress.kind === "ended" ? progress.at : now);
 	const task = cut(sanitizeLine(run.task.split("\n", 1)[0] ?? ""), MAX_TASK_CHARS);
 	const more = progress.kind === "ended" ? `${remarkOn(progress)}${errorOf(run)}` : "";
-	return `${ICONS[status]} ${run.runId} ${sanitizeLine(run.label)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
+	return `${STATUS_SIGNS[status]} ${run.runId} ${sanitizeLine(run.label)}: ${status}${more}, ${age}s, ${run.resolvedModel ?? "pi's default model"}: ${task}`;
 }
 
 /** The same for one that was asked for: with where and when it worked, and what it has left. */

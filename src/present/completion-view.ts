@@ -1,6 +1,6 @@
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import type { Component } from "@earendil-works/pi-tui";
-import { type CompletionDetails, ICONS } from "./background-text.ts";
+import { type CompletionDetails, STATUS_SIGNS } from "./background-text.ts";
 import { fitLine } from "./fit.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { renderTruncatedText } from "./text-view.ts";
@@ -49,6 +49,6 @@ function headline(
 ): string {
 	const price = cost.toFixed(4);
 	const spent = tokens > 0 ? ` • ${tokens} tokens${price === "0.0000" ? "" : ` $${price}`}` : "";
-	const line = `${ICONS[status]} ${sanitizeLine(preset)} ${status} in the background • ${seconds}s${spent} • ${runId}`;
+	const line = `${STATUS_SIGNS[status]} ${sanitizeLine(preset)} ${status} in the background • ${seconds}s${spent} • ${runId}`;
 	return theme.fg(status === "completed" ? "success" : "error", fitLine(line, width));
 }

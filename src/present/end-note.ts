@@ -1,6 +1,7 @@
 import { cut } from "../domain/messages.ts";
+import type { Failure } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { type Failure, messagesOf, type RunState } from "../domain/state.ts";
+import { messagesOf, type RunState } from "../domain/state.ts";
 import { callText, shortError } from "./doing.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import { describeFailure } from "./text.ts";

@@ -1,4 +1,5 @@
 import { cut } from "../domain/messages.ts";
+import { STATUS_SIGNS } from "./background-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
 /** A run in the list of `/subagents`. */
@@ -13,7 +14,6 @@ interface ShownRun {
 	readonly endedAt: number | undefined;
 }
 
-const SIGNS = { queued: "◌", running: "●", completed: "✓", failed: "✗", aborted: "■" } as const;
 const PLACES = { foreground: "", background: ", in the background", elsewhere: ", of another session" } as const;
 const MAX_ROWS = 50;
 const MAX_TEXT_CHARS = 80;
@@ -39,5 +39,5 @@ export function listedRunRow(run: ShownRun, now: number): string {
 	const age = status === "queued" ? "" : `, ${seconds}s`;
 	const session = sessionId === runId ? "" : `, session ${sessionId}`;
 	const name = cut(sanitizeLine(label), MAX_TEXT_CHARS);
-	return `${SIGNS[status]} ${name}: ${status}${age}${PLACES[place]} (run ${runId}${session}): ${cut(sanitizeLine(task.split("\n", 1)[0] ?? ""), MAX_TEXT_CHARS)}`;
+	return `${STATUS_SIGNS[status]} ${name}: ${status}${age}${PLACES[place]} (run ${runId}${session}): ${cut(sanitizeLine(task.split("\n", 1)[0] ?? ""), MAX_TEXT_CHARS)}`;
 }

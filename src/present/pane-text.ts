@@ -1,9 +1,9 @@
 import type { RunEvent } from "../domain/event.ts";
 import { endStatusOf } from "../domain/kept-run.ts";
 import { cut, describeMessage } from "../domain/messages.ts";
-import type { Failure, RunResult } from "../domain/state.ts";
+import type { Failure, RunResult } from "../domain/run-result.ts";
 import { steerText } from "../domain/steer.ts";
-import { ICONS } from "./background-text.ts";
+import { STATUS_SIGNS } from "./background-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import { describeFailure } from "./text.ts";
@@ -44,5 +44,5 @@ export function paneEnd(result: RunResult | undefined): string {
 	const status = endStatusOf(outcome);
 	const reason = outcome.kind === "failed" ? ` — ${sanitizeLine(describeFailure(outcome.failure))}` : "";
 	const remarks = result ? remarksOn(result).map((remark) => `, ${sanitizeLine(remark)}`) : [];
-	return `\n${ICONS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n`;
+	return `\n${STATUS_SIGNS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n`;
 }

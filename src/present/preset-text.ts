@@ -1,5 +1,6 @@
 import { type BackgroundStatus, endStatusOf } from "../domain/kept-run.ts";
-import { type Failure, isPersonsStop, type RunResult, type RunState } from "../domain/state.ts";
+import { type Failure, isPersonsStop, type RunResult } from "../domain/run-result.ts";
+import type { RunState } from "../domain/state.ts";
 import { shorten } from "./answer-lines.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { reportFailure } from "./text.ts";

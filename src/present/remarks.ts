@@ -1,5 +1,6 @@
+import { modelName } from "../domain/model-name.ts";
 import { describeFailedModels } from "../domain/provider-failure.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import { describeWrapUp } from "../domain/wrap-up.ts";
 
 /** What is said of a run besides how it ended, one sentence each: below its status, or behind it. */
@@ -13,7 +14,7 @@ type RemarkableResult = Pick<RunResult, "outcome" | "model"> & Partial<Pick<RunR
 function failedModels({ outcome, model, failedModels: failed = [] }: RemarkableResult): readonly string[] {
 	// The error of a run whose last model failed names them all.
 	if (failed.length === 0 || (outcome.kind === "failed" && outcome.failure.kind === "model")) return [];
-	const next = model ? `; went on with ${model.provider}/${model.id}` : "";
+	const next = model ? `; went on with ${modelName(model)}` : "";
 	return [`${describeFailedModels(failed)}${next}`];
 }
 

@@ -1,4 +1,5 @@
-import type { Outcome, RunState } from "../domain/state.ts";
+import type { Outcome } from "../domain/run-result.ts";
+import type { RunState } from "../domain/state.ts";
 
 /** What a person sees of a task, the same wherever it is shown. */
 export type TaskState = "running" | "queued" | "asks" | "done" | "failed" | "stopped" | "moved";

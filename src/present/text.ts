@@ -2,11 +2,14 @@ import { dirname } from "node:path";
 import type { Exit, StopCause } from "../domain/event.ts";
 import { isBackground, type KeptRun, type RunStatus } from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
+import { modelName } from "../domain/model-name.ts";
 import { unreachable } from "../domain/result.ts";
+import { type Failure, isPersonsStop, type Outcome } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { type Failure, isPersonsStop, type Outcome, type RunState } from "../domain/state.ts";
+import type { RunState } from "../domain/state.ts";
 import { describeWrapUp } from "../domain/wrap-up.ts";
 import { sanitizeLine } from "./sanitize.ts";
+import { SIGNS } from "./task-state.ts";
 
 export { exitCodeOf, type RunStatus as DelegateStatus } from "../domain/kept-run.ts";
 
@@ -122,7 +125,7 @@ const withWords = (what: string, stderr: string) => (stderr === "" ? what : `${w
 
 /** A task that a person let go on as a background run. */
 export const movedLine = (name: string, ids: { readonly runId: string; readonly sessionId: string }): string =>
-	`● ${cut(sanitizeLine(name), MAX_NAME_CHARS)}: ${movedText(ids.runId)} (session: ${ids.sessionId})`;
+	`${SIGNS.running} ${cut(sanitizeLine(name), MAX_NAME_CHARS)}: ${movedText(ids.runId)} (session: ${ids.sessionId})`;
 
 export const movedText = (runId: string): string => `moved to the background (run: ${runId})`;
 
@@ -131,11 +134,12 @@ export function summaryLine(name: string, sessionId: string, outcome: Outcome, s
 	const label = cut(sanitizeLine(name), MAX_NAME_CHARS);
 	const profile = spec?.agent ? ` (${describeProfile(spec)})` : "";
 	if (outcome.kind === "failed") {
-		if (isPersonsStop(outcome.failure)) return `■ ${label}: stopped by you (session: ${sessionId})${profile}`;
+		if (isPersonsStop(outcome.failure))
+			return `${SIGNS.stopped} ${label}: stopped by you (session: ${sessionId})${profile}`;
 		const error = cut(sanitizeLine(describeFailure(outcome.failure, "delegate")), MAX_ERROR_CHARS);
-		return `✗ ${label}: error — ${error} (session: ${sessionId})${profile}`;
+		return `${SIGNS.failed} ${label}: error — ${error} (session: ${sessionId})${profile}`;
 	}
-	return `✓ ${label}: completed${remarkOn(outcome)} (session: ${sessionId})${profile}`;
+	return `${SIGNS.done} ${label}: completed${remarkOn(outcome)} (session: ${sessionId})${profile}`;
 }
 
 function remarkOn(outcome: Extract<Outcome, { kind: "completed" }>): string {
@@ -144,7 +148,7 @@ function remarkOn(outcome: Extract<Outcome, { kind: "completed" }>): string {
 }
 
 function describeProfile({ agent, model }: RunSpec): string {
-	const used = model ? `, ${model.provider}/${model.id}${model.thinking ? ` ${model.thinking}` : ""}` : "";
+	const used = model ? `, ${modelName(model)}${model.thinking ? ` ${model.thinking}` : ""}` : "";
 	return `profile: ${agent?.name ?? ""}${used}`;
 }
 

@@ -1,7 +1,9 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import { cutBytes, cutFront, lastAssistant, newestWithin } from "../domain/messages.ts";
+import { modelName } from "../domain/model-name.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
-import { isStoppedByPerson, messagesOf, type RunResult, type RunState } from "../domain/state.ts";
+import { isStoppedByPerson, messagesOf, type RunState } from "../domain/state.ts";
 import type { Audience } from "./audience.ts";
 import { type Doing, doingOf } from "./doing.ts";
 import { endNote } from "./end-note.ts";
@@ -173,7 +175,7 @@ function windowOf(task: ShownTask, audience: Room): TaskWindow {
 		lines: [],
 		allMessages: [],
 		exitCode: result ? exitCodeOf(result.exit) : null,
-		...(model && { model: `${model.provider}/${model.id}` }),
+		...(model && { model: modelName(model) }),
 		...(spec?.model?.thinking !== undefined && { thinking: spec.model.thinking }),
 		...(stopReason !== undefined && { stopReason }),
 		...(result?.outcome.kind === "failed" && {

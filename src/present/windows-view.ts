@@ -1,5 +1,6 @@
 import { type AgentToolResult, keyText, type Theme } from "@earendil-works/pi-coding-agent";
 import type { Component } from "@earendil-works/pi-tui";
+import { DEFAULT_LINES } from "../domain/shown-lines.ts";
 import { columnsOf, fitLine } from "./fit.ts";
 import { fleetKeyText } from "./fleet-key.ts";
 import { type FrameState, frameBottom, type Tone } from "./frame-view.ts";
@@ -41,7 +42,6 @@ export type LiveBlocks = Map<WindowsState, number | "ended">;
 const live: LiveBlocks = new Map();
 const terminalScreen = (): Screen => ({ rows: process.stdout.rows ?? 24, now: Date.now(), live });
 
-const DEFAULT_LINES = 15;
 /** What the rest of pi's screen needs: a block that does not fit makes it wipe the scrollback at every update. */
 const OTHER_ROWS = 12;
 /** The call's own line, and the empty rows of the frame above and below. */

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { encodeOwn, isPiece } from "../domain/decode.ts";
 import type { RunEvent } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import { createPrivate } from "../files/private.ts";
 import { keepReserve } from "../files/write-once.ts";
 import { FILES } from "./names.ts";

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
+import { modelName } from "../domain/model-name.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { placeIn, type RunFile, type RunSpec } from "../domain/spec.ts";
 import { writePrivate } from "../files/private.ts";
@@ -114,7 +115,7 @@ function presetFields({ family, agent, model }: RunSpec): object {
 		systemPrompt: agent.systemPrompt ?? null,
 		systemPromptPath: agent.systemPromptPath ?? null,
 		requestedModel: agent.requestedModel ?? null,
-		resolvedModel: model ? `${model.provider}/${model.id}` : null,
+		resolvedModel: model ? modelName(model) : null,
 	};
 }
 

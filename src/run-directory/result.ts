@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { cut } from "../domain/messages.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import { isPrivate } from "../files/private.ts";
 import { freeReserve, writeOnce } from "../files/write-once.ts";
 import { FILES } from "./names.ts";

@@ -1,8 +1,10 @@
 import { GRACE_MS } from "../child/protocol.ts";
+import { resultWithout } from "../domain/conclude.ts";
 import type { StopCause } from "../domain/event.ts";
 import { err, type Result } from "../domain/result.ts";
+import type { Failure, RunResult } from "../domain/run-result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
-import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import { initialState, type RunState, reduce } from "../domain/state.ts";
 import { leaveResult } from "../run-directory/result.ts";
 import type { ControlClient } from "./control-client.ts";
 import { type Launched, type Launcher, launchProcess } from "./launch-process.ts";

@@ -1,8 +1,10 @@
 import { basename, dirname, join } from "node:path";
 import { isSocketOf, ORPHAN_GRACE_MS, socketPathOf } from "../child/protocol.ts";
 import { kill, stopOrphans } from "../child/stop-ladder.ts";
+import { resultWithout } from "../domain/conclude.ts";
 import type { RunEvent } from "../domain/event.ts";
-import { type Failure, initialState, type RunResult, type RunState, reduce, resultWithout } from "../domain/state.ts";
+import type { Failure, RunResult } from "../domain/run-result.ts";
+import { initialState, type RunState, reduce } from "../domain/state.ts";
 import { isTrusted } from "../files/private.ts";
 import { FILES } from "../run-directory/names.ts";
 import { isRunPath } from "../run-directory/places.ts";

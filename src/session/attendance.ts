@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type BackgroundRun, endOf, type KeptFailure, type RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
-import type { Failure, RunResult } from "../domain/state.ts";
+import type { Failure, RunResult } from "../domain/run-result.ts";
 import { remarksOn } from "../present/remarks.ts";
 import type { ControlClient } from "../run/control-client.ts";
 import { endUnwatched, type Found, findNamed, type StartedRun, watch } from "../run/watch.ts";

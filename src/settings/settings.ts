@@ -1,11 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { projectDirectories } from "./definitions/ancestors.ts";
-import { splitList } from "./definitions/fields.ts";
-import { type TrustContext, trustOf } from "./definitions/trust.ts";
-import { limitIn } from "./domain/budget.ts";
-import { FOREIGN_SOURCES, type ForeignSource } from "./domain/definition.ts";
-import { FAMILIES, type Family } from "./domain/package-tools.ts";
+import { splitList } from "../definitions/fields.ts";
+import { type TrustContext, trustOf } from "../definitions/trust.ts";
+import { limitIn } from "../domain/budget.ts";
+import { FOREIGN_SOURCES, type ForeignSource } from "../domain/definition.ts";
+import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
+import { FAMILIES, type ToolFamily } from "../domain/package-tools.ts";
+import { DEFAULT_LINES } from "../domain/shown-lines.ts";
+import { ANY, choice, clamped, type Field, flag, limit, PERSON, ranged, TIGHTEN_NUMBER } from "./field.ts";
+import { nearestSettings, originOf, readSubagentsKey, resolveField, type Source } from "./files.ts";
 
 /** The `subagents` key of pi's settings files, with nothing left to interpret. */
 export interface Settings {
@@ -14,7 +16,7 @@ export interface Settings {
 	readonly idleGraceSeconds: number;
 	readonly repeatedCalls: number;
 	readonly inheritModel: boolean;
-	readonly families: readonly Family[];
+	readonly families: readonly ToolFamily[];
 	readonly runner: "process" | "tmux";
 	readonly keepPanes: boolean;
 	readonly maxConcurrency: number;
@@ -64,72 +66,11 @@ export interface LoadedSettings {
 	readonly origins: ReadonlyMap<string, string>;
 }
 
-/** How one setting is read. `undefined` means that the value is not one. */
-interface Field<T> {
-	readonly key: string;
-	readonly fallback: T;
-	parse(value: unknown): T | undefined;
-	readonly setBy: SetBy<T>;
-	/** What it must be. No run starts where it is not. */
-	readonly mustBe?: string;
-}
-
-/** What a project may do to the person's own value. */
-type SetBy<T> =
-	/** Replace it. */
-	| { readonly kind: "any" }
-	/** Only make it stricter. */
-	| { readonly kind: "tighten"; isLooser(asked: T, current: T): boolean }
-	/** Nothing: it is about the person's own machine. */
-	| { readonly kind: "person" };
-
-const ANY = { kind: "any" } as const;
-const PERSON = { kind: "person" } as const;
 /** A key as pi writes it, with ctrl or alt so that it is no text; empty for none. */
 const FLEET_KEY = /^(?:(?:(?:ctrl|shift|alt|super)\+)*(?:ctrl|alt|super)\+(?:shift\+)?[a-z0-9]|f\d{1,2})?$/;
-/** No limit at all is the loosest. */
-const TIGHTEN_NUMBER: SetBy<number | undefined> = {
-	kind: "tighten",
-	isLooser: (asked, current) => current !== undefined && (asked ?? Number.POSITIVE_INFINITY) > current,
-};
-
-const clamped = (key: string, fallback: number, min: number, max: number): Field<number> => ({
-	key,
-	fallback,
-	parse: (value) =>
-		typeof value === "number" && Number.isFinite(value) ? Math.min(max, Math.max(min, Math.floor(value))) : undefined,
-	setBy: ANY,
-});
-/** Who asks for more than there can be is told what is used instead. */
-const ranged = (key: string, fallback: number, min: number, max: number): Field<number> => ({
-	key,
-	fallback,
-	parse: (value) => (typeof value === "number" && value >= min && value <= max ? Math.floor(value) : undefined),
-	setBy: ANY,
-});
-const flag = (key: string, fallback: boolean): Field<boolean> => ({
-	key,
-	fallback,
-	parse: (value) => (typeof value === "boolean" ? value : undefined),
-	setBy: ANY,
-});
-const choice = <T extends string>(key: string, options: readonly [T, ...T[]]): Field<T> => ({
-	key,
-	fallback: options[0],
-	parse: (value) => options.find((option) => option === value),
-	setBy: ANY,
-});
-
-const limit = (key: string, kind: "whole" | "any"): Field<number | undefined> => ({
-	key,
-	fallback: undefined,
-	parse: (value) => limitIn(value, kind),
-	mustBe: kind === "whole" ? "a whole number above 0" : "a number above 0",
-	setBy: TIGHTEN_NUMBER,
-});
 
 const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settings[K]> } = {
-	maxLinesPerWindow: clamped("maxLinesPerWindow", 15, 1, 500),
+	maxLinesPerWindow: clamped("maxLinesPerWindow", DEFAULT_LINES, 1, 500),
 	commandPreviewWidth: clamped("commandPreviewWidth", 160, 20, 10_000),
 	idleGraceSeconds: clamped("extend_timeout_debounce", 30, 0, 300),
 	repeatedCalls: clamped("looping_tool_count", 5, 0, 50),
@@ -138,7 +79,7 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 		key: "families",
 		fallback: FAMILIES,
 		parse: (value) => {
-			if (!Array.isArray(value) || !value.every((each) => FAMILIES.includes(each as Family))) return undefined;
+			if (!Array.isArray(value) || !value.every((each) => FAMILIES.includes(each as ToolFamily))) return undefined;
 			return FAMILIES.filter((family) => value.includes(family));
 		},
 		setBy: ANY,
@@ -151,7 +92,7 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	timeout: {
 		key: "timeout",
 		fallback: undefined,
-		parse: (value) => (typeof value === "number" && value >= 1 && value <= 86_400 ? value : undefined),
+		parse: (value) => (typeof value === "number" && value >= 1 && value <= MAX_TIMEOUT_SECONDS ? value : undefined),
 		setBy: TIGHTEN_NUMBER,
 	},
 	maxTokens: limit("maxTokens", "whole"),
@@ -247,57 +188,6 @@ export function loadSettings(agentDirectory: string, trust: TrustContext): Loade
 	return { settings: { ...Object.fromEntries(entries), refusal } as unknown as Settings, warnings, origins };
 }
 
-/** The last file that says just this. */
-const originOf = ({ key, parse }: Field<unknown>, value: unknown, sources: readonly Source[]): string | undefined =>
-	sources.findLast(({ values }) => key in values && JSON.stringify(parse(values[key])) === JSON.stringify(value))?.path;
-
-interface Source {
-	readonly path: string;
-	readonly values: Readonly<Record<string, unknown>>;
-	readonly of: "person" | "project";
-}
-
-type Warn = (problem: string, severity?: "refusal") => void;
-
-function resolveField(field: Field<unknown>, sources: readonly Source[], warn: Warn): unknown {
-	return sources.reduce((current, { path, values, of }) => {
-		const value = values[field.key];
-		if (value === undefined) return current;
-		const setting = `${path}: subagents.${field.key}`;
-		const { setBy } = field;
-		if (of === "project" && setBy.kind === "person") {
-			warn(`${setting} is ignored: only your own settings can set it`);
-			return current;
-		}
-		const parsed = field.parse(value);
-		if (parsed === undefined && field.mustBe !== undefined) {
-			warn(`${setting} must be ${field.mustBe}: no sub-agent is started until it is`, "refusal");
-			return current;
-		}
-		if (of === "project" && setBy.kind === "tighten" && setBy.isLooser(parsed ?? field.fallback, current)) {
-			warn(`${setting} cannot be loosened by a project; ${describe(current)} is used`);
-			return current;
-		}
-		if (parsed !== undefined) return parsed;
-		warn(`${setting} has a value that it cannot have; ${describe(field.fallback)} is used`);
-		return field.fallback;
-	}, field.fallback);
-}
-
-const describe = (fallback: unknown) => (fallback === undefined ? "no limit" : JSON.stringify(fallback));
-
-function readSubagentsKey(path: string, warn: (problem: string) => void): Readonly<Record<string, unknown>> {
-	const file = readJson(path);
-	if (file.kind === "malformed") warn(`${path} is not valid JSON; the defaults are used for sub-agents`);
-	if (file.kind !== "object" || file.value.subagents === undefined) return {};
-	const { subagents } = file.value;
-	if (typeof subagents === "object" && subagents !== null && !Array.isArray(subagents)) {
-		return subagents as Record<string, unknown>;
-	}
-	warn(`${path}: "subagents" must be an object; the defaults are used`);
-	return {};
-}
-
 /** What is known of the families before a session has a directory and a project. */
 export function personalFamilies(agentDirectory: string): Settings["families"] {
 	const { families } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
@@ -314,36 +204,4 @@ export function personalSources(agentDirectory: string): Settings["definitionSou
 export function personalFleetKey(agentDirectory: string): string {
 	const { fleetKey } = readSubagentsKey(join(agentDirectory, "settings.json"), () => {});
 	return FIELDS.fleetKey.parse(fleetKey) ?? FIELDS.fleetKey.fallback;
-}
-
-/** One of pi's own settings of the person. */
-export function readSetting(agentDirectory: string, key: string): unknown {
-	const file = readJson(join(agentDirectory, "settings.json"));
-	return file.kind === "object" ? file.value[key] : undefined;
-}
-
-type JsonFile =
-	| { readonly kind: "object"; readonly value: Readonly<Record<string, unknown>> }
-	| { readonly kind: "missing" | "malformed" };
-
-function readJson(path: string): JsonFile {
-	let text: string;
-	try {
-		text = readFileSync(path, "utf8");
-	} catch {
-		return { kind: "missing" };
-	}
-	try {
-		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-		if (typeof value === "object" && value !== null) return { kind: "object", value: value as Record<string, unknown> };
-	} catch {
-		// said below
-	}
-	return { kind: "malformed" };
-}
-
-function nearestSettings(cwd: string): string | undefined {
-	return projectDirectories(cwd)
-		.map((directory) => join(directory, ".pi", "settings.json"))
-		.find((path) => existsSync(path));
 }

@@ -1,9 +1,12 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { backgroundRunOf } from "../call/background-run.ts";
-import { type Call, callOf, planRows, prepareRow } from "../call/call.ts";
+import { type Call, callOf } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
+import { planRows } from "../call/plan-rows.ts";
+import { prepareRow } from "../call/row-start.ts";
 import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
+import { DEFAULT_LINES } from "../domain/shown-lines.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { countsText, type ShownRun, shownRun } from "../present/background-text.ts";
@@ -15,7 +18,6 @@ import { type BackgroundParameters, backgroundParameters, parseBackground } from
 import { respellModels } from "./model-parameter.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 
-const SHOWN_LINES = 15;
 const ABORTED = "The call was aborted before the agent was started";
 
 /** The handle of a run, and how many there are now. */
@@ -57,7 +59,7 @@ export function backgroundTool(
 			}
 		},
 		renderCall: (args, theme) => renderTitle("background_agent", args.preset ?? "", theme),
-		renderResult: (result, { expanded }, theme) => renderContent(result, SHOWN_LINES, expanded, theme),
+		renderResult: (result, { expanded }, theme) => renderContent(result, DEFAULT_LINES, expanded, theme),
 	};
 }
 

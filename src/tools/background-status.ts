@@ -2,6 +2,7 @@ import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { type Host, settingsOf } from "../call/host.ts";
 import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
+import { DEFAULT_LINES } from "../domain/shown-lines.ts";
 import { countsText, runRow, runText, type ShownRun, saidText, shownRun } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
@@ -52,7 +53,7 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 		renderCall: ({ runId, includeCompleted }, theme) =>
 			renderTitle("background_agent_status", runId ?? (includeCompleted ? "all" : ""), theme),
 		renderResult: (result, { expanded }, theme) =>
-			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
+			renderContent(result, result.details?.maxLines ?? DEFAULT_LINES, expanded, theme),
 	};
 }
 

@@ -2,6 +2,7 @@ import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type Static, Type } from "typebox";
 import { type Host, settingsOf } from "../call/host.ts";
 import { type BackgroundCounts, type BackgroundRun, isBackground } from "../domain/kept-run.ts";
+import { DEFAULT_LINES } from "../domain/shown-lines.ts";
 import { countsText, runRow, type ShownRun, shownRun } from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { renderContent } from "../present/text-view.ts";
@@ -47,7 +48,7 @@ export function controlTool(host: Host): ToolDefinition<typeof parameters, Contr
 		renderCall: ({ action, ids }, theme) =>
 			renderTitle("subagent_control", [action ?? "", ...(Array.isArray(ids) ? ids : [])].join(" "), theme),
 		renderResult: (result, { expanded }, theme) =>
-			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
+			renderContent(result, result.details?.maxLines ?? DEFAULT_LINES, expanded, theme),
 	};
 }
 

@@ -1,11 +1,11 @@
 import { type Static, Type } from "typebox";
+import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
 import type { FileRequest } from "../plan/files.ts";
 import { createRunId, createSessionId } from "../plan/ids.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { unknownFields } from "./unknown-fields.ts";
 
 export const MAX_TASKS = 16;
-export const MAX_TIMEOUT_SECONDS = 86_400;
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
 const lines = Type.Optional(Type.Integer({ minimum: 1 }));
@@ -76,7 +76,6 @@ export function parseTasks(parameters: DelegateParameters): AskedTask[] {
 			task: task.prompt,
 			instructions: task.prompt,
 			files: (task.files ?? []).map(parseFile),
-			word: "profile",
 			definition: task.profile ?? parameters.profile,
 			model: undefined,
 			cwd: task.cwd,

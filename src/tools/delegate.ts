@@ -1,6 +1,8 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
-import { type Call, type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
+import { type Call, type CallDetails, callOf, resultOf, runRows } from "../call/call.ts";
 import { type Host, runSessionOf } from "../call/host.ts";
+import { planRows } from "../call/plan-rows.ts";
+import type { Row } from "../call/row.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunRequest } from "../plan/run.ts";

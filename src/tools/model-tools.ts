@@ -3,7 +3,7 @@ import type { TSchema } from "typebox";
 import { type Host, settingsOf, usableModels } from "../call/host.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import { modelSetKey } from "../plan/model-parameter.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import { backgroundTool } from "./background-agent.ts";
 import { backgroundStatusTool } from "./background-status.ts";
 import { controlTool } from "./control.ts";

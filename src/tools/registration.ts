@@ -4,7 +4,7 @@ import { agentDirectory } from "../agent-directory.ts";
 import { type Host, settingsOf, usableModels } from "../call/host.ts";
 import { toolsOf } from "../domain/package-tools.ts";
 import type { AvailableModel } from "../plan/model.ts";
-import { personalFamilies, type Settings } from "../settings.ts";
+import { personalFamilies, type Settings } from "../settings/settings.ts";
 import { delegateTool } from "./delegate.ts";
 import { listProfilesTool } from "./list-profiles.ts";
 import { createModelTools } from "./model-tools.ts";

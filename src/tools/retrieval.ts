@@ -2,6 +2,7 @@ import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding
 import { Type } from "typebox";
 import { type Host, runSessionOf, settingsOf } from "../call/host.ts";
 import { hasBegun, type KeptRun, type RunStatus, statusOf } from "../domain/kept-run.ts";
+import { DEFAULT_LINES } from "../domain/shown-lines.ts";
 import { linesOf } from "../present/answer-lines.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { remarkBlocks } from "../present/remarks.ts";
@@ -60,7 +61,7 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 		},
 		renderCall: ({ sessionId }, theme) => renderTitle("get_subagent_output", subjectOf(host, sessionId), theme),
 		renderResult: (result, { expanded }, theme) =>
-			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
+			renderContent(result, result.details?.maxLines ?? DEFAULT_LINES, expanded, theme),
 	};
 }
 
@@ -95,7 +96,7 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 		},
 		renderCall: ({ sessionId }, theme) => renderTitle("get_subagent_session", subjectOf(host, sessionId), theme),
 		renderResult: (result, { expanded }, theme) =>
-			renderContent(result, result.details?.maxLines ?? 15, expanded, theme),
+			renderContent(result, result.details?.maxLines ?? DEFAULT_LINES, expanded, theme),
 	};
 }
 

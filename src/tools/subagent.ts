@@ -1,11 +1,13 @@
 import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
-import { type CallDetails, callOf, planRows, type Row, resultOf, runRows } from "../call/call.ts";
+import { type CallDetails, callOf, resultOf, runRows } from "../call/call.ts";
 import type { Host } from "../call/host.ts";
+import { planRows } from "../call/plan-rows.ts";
+import type { Row } from "../call/row.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { EarlierSession } from "../domain/earlier-session.ts";
 import type { Finalized } from "../domain/finalized.ts";
 import { cutBytes } from "../domain/messages.ts";
-import type { RunResult } from "../domain/state.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import type { AvailableModel } from "../plan/model.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";

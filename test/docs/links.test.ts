@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
-import { loadSettings } from "../../src/settings.ts";
+import { loadSettings } from "../../src/settings/settings.ts";
 import { allBlocks, anchorsOf, DOCUMENTS, describeBlock, proseOf, ROOT, readDocument } from "./documents.ts";
 
 test("every link in the documents leads somewhere, with its anchor", () => {

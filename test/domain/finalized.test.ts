@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { conclude, resultWithout } from "../../src/domain/conclude.ts";
 import type { ChatMessage, Exit, RunEvent } from "../../src/domain/event.ts";
 import { type Finalized, parseFinalized } from "../../src/domain/finalized.ts";
-import { conclude, initialState, reduce, resultWithout } from "../../src/domain/state.ts";
+import { initialState, reduce } from "../../src/domain/state.ts";
 
 describe("C20: what a finalize call must say", () => {
 	const valid: [string, unknown, Finalized][] = [

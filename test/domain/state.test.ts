@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AssistantMessage } from "@earendil-works/pi-ai";
+import { conclude, resultOf, resultWithout } from "../../src/domain/conclude.ts";
 import type { ChatMessage, Exit, RunEvent, StopCause } from "../../src/domain/event.ts";
 import { textOf } from "../../src/domain/messages.ts";
 import type { Contract } from "../../src/domain/spec.ts";
-import {
-	conclude,
-	initialState,
-	lastTextOf,
-	messagesOf,
-	type RunState,
-	reduce,
-	resultOf,
-	resultWithout,
-} from "../../src/domain/state.ts";
+import { initialState, lastTextOf, messagesOf, type RunState, reduce } from "../../src/domain/state.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 
 const assistant = (text: string, more: Partial<AssistantMessage> = {}): RunEvent => ({

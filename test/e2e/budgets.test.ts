@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { toolOutcomes } from "../rig/delegation.ts";
 import { type Reply, type ScriptedCall, text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { runPi } from "../rig/pi.ts";

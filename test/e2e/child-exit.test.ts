@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { FILES } from "../../src/run-directory/names.ts";
 import { delegate, type ToolOutcome } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";

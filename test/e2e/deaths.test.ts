@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { type RunningDelegation, startDelegation, toolOutcomes } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";
 import { hang, type ModelServer, startModelServer, toolCall } from "../rig/model-server.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { startDelegation } from "../rig/delegation.ts";
 import { drop, type ModelRequest, type Reply, status, text, toolCall } from "../rig/model-server.ts";
 import { createStage, finalize, isParent, type Stage, taskOf } from "./agent-stage.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { readRun } from "../../src/run-directory/read.ts";
 import { startDelegation, toolOutcomes } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { type DelegationOptions, type RunningDelegation, startDelegation } from "../rig/delegation.ts";
 import { createHome, type Home, type HomeOptions } from "../rig/home.ts";
 import { type ModelServer, startModelServer } from "../rig/model-server.ts";

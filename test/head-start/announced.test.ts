@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { WORD_OF } from "../../src/domain/spec.ts";
 import { announcedRequests, familyOf } from "../../src/head-start/announced.ts";
 import type { Parent } from "../../src/plan/parent.ts";
 
 const parent = { cwd: "/project", settings: { timeout: undefined } } as unknown as Parent;
 const announced = (tool: string, args: Record<string, unknown>) =>
-	announcedRequests(tool, args, parent).map(({ word, definition, model, cwd, naming }) =>
-		[word, definition, model, cwd, naming].filter((each) => each !== undefined).join(" "),
+	announcedRequests(tool, args, parent).map(({ family, definition, model, cwd, naming }) =>
+		[WORD_OF[family], definition, model, cwd, naming].filter((each) => each !== undefined).join(" "),
 	);
 
 describe("what a call announces while it is written", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Row } from "../../src/call/call.ts";
 import { createQueue } from "../../src/call/queue.ts";
+import type { Row } from "../../src/call/row.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import { initialState } from "../../src/domain/state.ts";
 import { fit, type Spare } from "../../src/head-start/head-start.ts";

@@ -91,10 +91,10 @@ describe("a call of an agent", () => {
 	});
 
 	test("C22 X15 X22: three reminders, no timeout of its own, and it ends with its caller", () => {
-		const { contract, timeoutSeconds, defaultTimeoutSeconds, lifetime, family, word } = requestOf({});
+		const { contract, timeoutSeconds, defaultTimeoutSeconds, lifetime, family } = requestOf({});
 		assert.deepEqual(contract, { kind: "finalize", attempts: 3 });
 		assert.deepEqual([timeoutSeconds, defaultTimeoutSeconds], [undefined, undefined]);
-		assert.deepEqual([lifetime, family, word], ["foreground", "agent", "agent"]);
+		assert.deepEqual([lifetime, family], ["foreground", "agent"]);
 		assert.equal(requestOf({}, 90).defaultTimeoutSeconds, 90);
 	});
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Failure, initialState, type Outcome, resultWithout } from "../../src/domain/state.ts";
+import { resultWithout } from "../../src/domain/conclude.ts";
+import type { Failure, Outcome } from "../../src/domain/run-result.ts";
+import { initialState } from "../../src/domain/state.ts";
 import { agentAnswer } from "../../src/present/agent-text.ts";
 import { linesOf, shorten } from "../../src/present/answer-lines.ts";
 import { completionText, runRow } from "../../src/present/background-text.ts";

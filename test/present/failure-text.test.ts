@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Failure } from "../../src/domain/state.ts";
+import type { Failure } from "../../src/domain/run-result.ts";
 import { describeFailure } from "../../src/present/text.ts";
 
 test("A60, X8, X15: only who can be resumed, with another timeout, is told to be", () => {

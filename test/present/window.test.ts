@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunEvent, StopCause } from "../../src/domain/event.ts";
-import { initialState, type Outcome, type RunState, reduce } from "../../src/domain/state.ts";
+import type { Outcome } from "../../src/domain/run-result.ts";
+import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
 import { type Audience, audienceOf } from "../../src/present/audience.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../../src/present/window.ts";
 import {

@@ -1,8 +1,10 @@
 import type { AssistantMessage, JsonObject, ToolResultMessage } from "@earendil-works/pi-ai";
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { stripTerminalSequences } from "@earendil-works/pi-tui";
+import { resultOf } from "../../src/domain/conclude.ts";
+import type { Outcome } from "../../src/domain/run-result.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
-import { initialState, type Outcome, type RunState, reduce, resultOf } from "../../src/domain/state.ts";
+import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 import type { ShownTask, TaskWindow } from "../../src/present/window.ts";
 import type { WindowLine } from "../../src/present/window-line.ts";

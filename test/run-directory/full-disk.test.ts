@@ -4,7 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { initialState, type RunResult, resultOf } from "../../src/domain/state.ts";
+import { resultOf } from "../../src/domain/conclude.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
+import { initialState } from "../../src/domain/state.ts";
 import { openArtifacts } from "../../src/run-directory/artifacts.ts";
 
 /** A disk of 256 kB, or why there is none. Only root can mount one. */

@@ -1,5 +1,5 @@
+import type { Outcome } from "../../src/domain/run-result.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
-import type { Outcome } from "../../src/domain/state.ts";
 import type { FakeRun } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RunResult } from "../../src/domain/state.ts";
+import type { RunResult } from "../../src/domain/run-result.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 import { createRunStore } from "../../src/records/run-store.ts";
 import { ENTRY_TYPE, encodeRun } from "../../src/records/session-entries.ts";

@@ -1,4 +1,5 @@
 import { isThinkingLevel, type ThinkingLevel } from "../../domain/definition.ts";
+import { MAX_TIMEOUT_SECONDS } from "../../domain/longest-timeout.ts";
 import { splitList } from "../fields.ts";
 
 /** What one field of a foreign file does to the definition that is made from it. */
@@ -129,8 +130,6 @@ export const turnLimit: Reading = (value, field) => {
 	if (!Number.isFinite(count) || count < 0) return refused(`"${field}" must be a number of turns`);
 	return meaning(`maxTurns: ${Math.ceil(count)}`, { kind: "turns", count: Math.ceil(count) });
 };
-
-const MAX_TIMEOUT_SECONDS = 86_400;
 
 /** A limit in time, in units of so many seconds. */
 export const timeLimit =
