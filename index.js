@@ -37,6 +37,7 @@ export default async function extension(pi) {
 		"@earendil-works/pi-coding-agent": agent,
 		"@earendil-works/pi-tui": await import("@earendil-works/pi-tui"),
 		typebox: await import("typebox"),
+		"typebox/compile": await import("typebox/compile"),
 	};
 	// Natively, and so with the compiled code that Node keeps. After `/reload` it may be another one.
 	const require = createRequire(import.meta.url);

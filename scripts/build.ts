@@ -13,7 +13,7 @@ const outdir = process.argv[2] ?? join(root, "dist");
 const hostModules: Plugin = {
 	name: "host-modules",
 	setup({ onResolve, onLoad }) {
-		onResolve({ filter: /^(@earendil-works\/pi-(coding-agent|tui)|typebox)$/ }, ({ path }) => ({
+		onResolve({ filter: /^(@earendil-works\/pi-(coding-agent|tui)|typebox(\/compile)?)$/ }, ({ path }) => ({
 			path,
 			namespace: "host",
 		}));
@@ -77,6 +77,13 @@ await build({
 	...shared,
 	entryPoints: { extension: join(root, "src/child/extension.ts") },
 	plugins: [hostModules],
+	format: "esm",
+});
+// The same, but evaluated by pi's loader, which knows where pi's packages are.
+await build({
+	...shared,
+	entryPoints: { validator: join(root, "src/child/validator.ts") },
+	external: ["typebox/compile"],
 	format: "esm",
 });
 // CommonJS, because Node loads it in half the time; the files find each other by where they are. These come last: once

@@ -1,5 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { scriptPath } from "../child/scripts.ts";
+import { childPrograms } from "../child/scripts.ts";
 import { contradictionAmong } from "../definitions/lookup.ts";
 import { err } from "../domain/result.ts";
 import { WORD_OF } from "../domain/spec.ts";
@@ -20,11 +20,11 @@ export async function planRows(requests: readonly RunRequest[], { id, host, cont
 		const contradiction = contradictionAmong(surroundings.catalog, WORD_OF[family], [definition]);
 		if (contradiction !== undefined) throw new Error(contradiction);
 	}
-	const extension = scriptPath("extension");
+	const programs = childPrograms();
 	const spent = spentBefore(parent, context);
 	const rows = await Promise.all(
 		requests.map(async (request) => {
-			const plan = spent === undefined ? await planRun(request, parent, surroundings, extension) : err(spent);
+			const plan = spent === undefined ? await planRun(request, parent, surroundings, programs) : err(spent);
 			const state = plan.ok ? initialState : refused(request.runId, { kind: "rejected", message: plan.error });
 			return { request, plan, parked: undefined, directory: undefined, moved: false, state };
 		}),

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
+import type { OutputSchema } from "../domain/definition.ts";
+import { FINALIZE_TOOL, type Finalized, parseFinalized } from "../domain/finalized.ts";
 import type { Contract } from "../domain/spec.ts";
 import { REMINDER } from "./corrections.ts";
+import { asResult, createOutputCheck } from "./output-check.ts";
 import type { Talk } from "./talk.ts";
 import type { WrapUpControl } from "./wrap-up.ts";
 
@@ -19,10 +21,17 @@ const schemaOf = (statuses: readonly string[], properties: object) => ({
 	required: ["status"],
 	properties: { status: { type: "string", enum: statuses }, ...properties },
 });
-const PARAMETERS = {
-	"may ask": schemaOf(["SUCCESS", "ERROR", "QUESTION"], { ...ANSWER, ...QUESTION }),
-	"must answer": schemaOf(["SUCCESS", "ERROR"], ANSWER),
-};
+
+function parametersOf(asking: "may ask" | "must answer", output: OutputSchema | undefined): object {
+	const { result, beside } = output ? asResult(output) : { result: ANSWER.result, beside: {} };
+	const answer = { ...ANSWER, result };
+	return {
+		...(asking === "may ask"
+			? schemaOf(["SUCCESS", "ERROR", "QUESTION"], { ...answer, ...QUESTION })
+			: schemaOf(["SUCCESS", "ERROR"], answer)),
+		...beside,
+	};
+}
 
 const DESCRIPTION =
 	"Hand over your answer and end. Must be your last action: nothing else that you write reaches the caller.";
@@ -39,11 +48,13 @@ const MAX_QUEUE_MS = 2_000;
  */
 export function requireFinalization(
 	pi: ExtensionAPI,
-	{ attempts, mayAsk }: Extract<Contract, { kind: "finalize" }>,
+	{ attempts, mayAsk, output }: Extract<Contract, { kind: "finalize" }>,
 	wrapUp: WrapUpControl,
 	talk: Talk,
 ): void {
 	const asking = mayAsk === false ? "must answer" : "may ask";
+	const fits = output && createOutputCheck(output);
+	const parse = (input: unknown) => parseFinalized(input, asking, fits);
 	/** It has finalized, or has been corrected in vain. */
 	let over = false;
 	let corrections = 0;
@@ -59,21 +70,21 @@ export function requireFinalization(
 		name: FINALIZE_TOOL,
 		label: "Finalize",
 		description: DESCRIPTION,
-		parameters: PARAMETERS[asking] as never,
+		parameters: parametersOf(asking, output) as never,
 		...FOR_THE_MODEL,
 		// What is valid is said in one place, and nothing is left for pi to refuse: a refusal of pi's ends no run.
 		prepareArguments(input) {
-			const answer = parseFinalized(input, asking);
-			return (typeof answer === "string" ? { status: "ERROR", problem: answer } : answer) as never;
+			const answer = parse(input);
+			return (typeof answer === "string" ? { status: "ERROR", problem: answer } : prepared(answer)) as never;
 		},
 		async execute(callId, input) {
-			const { problem, ...answer } = input as Record<string, unknown>;
+			const { problem, answer } = input as { problem?: string; answer?: Finalized };
 			if (typeof problem === "string" && callId !== ending?.callId) throw new Error(problem);
 			over = true;
 			talk.close();
 			if (ending) ending.willing++;
 			if (typeof problem === "string") return { content: textOf(problem), details: {}, terminate: true };
-			return { content: textOf("Done."), details: answer, terminate: true };
+			return { content: textOf("Done."), details: answer ?? {}, terminate: true };
 		},
 	});
 	pi.on("message_end", ({ message }) => {
@@ -83,7 +94,7 @@ export function requireFinalization(
 		);
 		// What the output limit has cut is refused by pi, however whole it looks.
 		const whole = message.stopReason === "length" ? [] : calls;
-		const valid = whole.find((call) => typeof parseFinalized(call.arguments, asking) === "object");
+		const valid = whole.find((call) => typeof parse(call.arguments) === "object");
 		const last = valid ?? (mayCorrect() ? undefined : calls[0]);
 		ending = last && { callId: last.id, willing: 0 };
 	});
@@ -109,5 +120,8 @@ export function requireFinalization(
 		while (!context.hasPendingMessages() && performance.now() < deadline) await nextTurn();
 	});
 }
+
+/** Under a name that the schema does not have: pi checks and converts what it knows, and this has been checked. */
+const prepared = (answer: Finalized) => ({ status: answer.status, answer });
 
 const textOf = (text: string) => [{ type: "text" as const, text }];

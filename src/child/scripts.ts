@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 const PROGRAMS = {
 	supervisor: { source: "./supervisor.ts", bundled: "./supervisor.cjs" },
 	extension: { source: "./extension.ts", bundled: "./extension.js" },
+	validator: { source: "./validator.ts", bundled: "./validator.js" },
 	pane: { source: "../pane/show.ts", bundled: "./pane.cjs" },
 } as const;
 
@@ -12,6 +13,9 @@ export function scriptPath(name: keyof typeof PROGRAMS): string {
 	const inSource = import.meta.url.endsWith(".ts");
 	return fileURLToPath(new URL(PROGRAMS[name][inSource ? "source" : "bundled"], import.meta.url));
 }
+
+/** What a child loads. */
+export const childPrograms = () => ({ extension: scriptPath("extension"), validator: scriptPath("validator") });
 
 /** Node 22 prints a warning when it strips types; nobody reads it there. */
 export const NODE_FLAGS: readonly string[] = ["--disable-warning=ExperimentalWarning"];

@@ -6,6 +6,7 @@ import { type Catalog, entriesIn, IGNORED_FOR_TRUST } from "../definitions/catal
 import { countingEntry, whatIsWrong } from "../definitions/lookup.ts";
 import { parseDefinition } from "../definitions/parse.ts";
 import { type Place, placesOf, projectPlace, realPlace } from "../definitions/places.ts";
+import { readFileBeside } from "../definitions/read-file.ts";
 import { type Entry, originOf, type RejectedEntry } from "../definitions/read-place.ts";
 import { realPath } from "../definitions/real-path.ts";
 import {
@@ -163,7 +164,9 @@ async function review(
 	host: ProfileHost,
 	save: () => Result<undefined>,
 ): Promise<void> {
-	const parsed = parseDefinition(text, isForeignSource(origin.kind) ? "profile" : origin.kind);
+	const parsed = parseDefinition(text, isForeignSource(origin.kind) ? "profile" : origin.kind, (path) =>
+		readFileBeside(origin.path, path, undefined),
+	);
 	if (parsed.kind !== "definition") {
 		const problems = parsed.kind === "rejected" ? parsed.problems : parsed.kind === "broken" ? [parsed.problem] : [];
 		const reasons = problems.map(({ message }) => message).join("; ") || "it would not be a definition";

@@ -1,6 +1,7 @@
 import { limitIn } from "../domain/budget.ts";
-import { isThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from "../domain/definition.ts";
+import { isThinkingLevel, type OutputSchema, THINKING_LEVELS, type ThinkingLevel } from "../domain/definition.ts";
 import type { Frontmatter, Problem } from "./frontmatter.ts";
+import { type ReadBeside, readSchema } from "./output-schema.ts";
 
 /** Every field that means something, in the order in which a file is written. */
 export const FIELDS = [
@@ -30,6 +31,7 @@ export const FIELDS = [
 	"maxCost",
 	"maxTurns",
 	"mayAsk",
+	"output",
 ] as const;
 export type Field = (typeof FIELDS)[number];
 
@@ -47,6 +49,8 @@ export interface FieldReader {
 	number(field: Field, min: number, max: number): number | undefined;
 	/** A limit above 0, `whole` or not; 0 where the field is missing. */
 	limit(field: Field, kind: "whole" | "any"): number;
+	/** A JSON Schema, or the path of a file with one. */
+	schema(field: Field): OutputSchema | undefined;
 	readonly problems: readonly Problem[];
 }
 
@@ -59,7 +63,7 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
 	["off", false],
 ]);
 
-export function createFieldReader({ fields, lineOf }: Frontmatter): FieldReader {
+export function createFieldReader({ fields, lineOf }: Frontmatter, readBeside: ReadBeside): FieldReader {
 	const problems: Problem[] = misspelled(Object.keys(fields)).map(({ written, meant }) => ({
 		line: lineOf(written),
 		message: `unknown field "${written}": it is called "${meant}"`,
@@ -103,6 +107,12 @@ export function createFieldReader({ fields, lineOf }: Frontmatter): FieldReader 
 			const number = typeof value === "string" ? Number(value.trim() || Number.NaN) : value;
 			if (typeof number === "number" && number >= min && number <= max) return number;
 			return complain(field, `must be a number from ${min} to ${max}`);
+		},
+		schema(field) {
+			const value = fields[field] ?? "";
+			if (value === "") return undefined;
+			const schema = readSchema(value, readBeside);
+			return schema.ok ? schema.value : complain(field, schema.error);
 		},
 		limit(field, kind) {
 			const value = fields[field] ?? undefined;

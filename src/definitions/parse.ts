@@ -9,6 +9,7 @@ import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { createFieldReader, type Field, type FieldReader } from "./fields.ts";
 import { type Frontmatter, frontmatterLines, type Problem, readFrontmatter } from "./frontmatter.ts";
+import type { ReadBeside } from "./output-schema.ts";
 
 /** What the text of a file amounts to. Where it came from is for the catalog to add. */
 export type Parsed =
@@ -45,10 +46,12 @@ const NO_FRONTMATTER: Parsed = {
 
 const TITLES: Readonly<Record<DefinitionKind, string>> = { profile: "Profile", preset: "Preset", agent: "Agent" };
 
+const readNothing: ReadBeside = () => err("cannot be read");
+
 /** Never throws, whatever the text is. */
-export function parseDefinition(text: string, kind: DefinitionKind): Parsed {
+export function parseDefinition(text: string, kind: DefinitionKind, readBeside: ReadBeside = readNothing): Parsed {
 	const frontmatter = readFrontmatter(text);
-	if (frontmatter?.ok) return parseFields(frontmatter.value, kind);
+	if (frontmatter?.ok) return parseFields(frontmatter.value, kind, readBeside);
 	if (frontmatter === undefined) return kind === "agent" ? OTHER : NO_FRONTMATTER;
 	return parseMalformed(frontmatterLines(text), frontmatter.error, kind);
 }
@@ -66,8 +69,8 @@ function parseMalformed(lines: string, problem: Problem, kind: DefinitionKind): 
 	return { kind: "rejected", name, problems: [problem], contradictory: false };
 }
 
-function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
-	const reader = createFieldReader(frontmatter);
+function parseFields(frontmatter: Frontmatter, kind: DefinitionKind, readBeside: ReadBeside): Parsed {
+	const reader = createFieldReader(frontmatter, readBeside);
 	const identity = readIdentity(reader, frontmatter, kind);
 	if ("kind" in identity) return identity;
 	const { name, description } = identity;
@@ -98,6 +101,7 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind): Parsed {
 			turns: reader.limit("maxTurns", "whole"),
 		},
 		mayAsk: reader.flag("mayAsk", true),
+		output: reader.schema("output"),
 		translated: [],
 	};
 	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };

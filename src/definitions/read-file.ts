@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats } from "node:fs";
-import { isAbsolute, relative } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { err, ok, type Result } from "../domain/result.ts";
 
 export interface DefinitionFile {
@@ -23,6 +23,18 @@ export function openDefinitionFile(path: string, root: string | undefined): Resu
 		const refusal = refusalOf(stats);
 		if (refusal !== undefined) return err(refusal);
 		return ok({ stamp: stampOf(stats), mode: stats.mode & 0o777, read: () => readText(real) });
+	} catch (error) {
+		return err(reasonOf(error));
+	}
+}
+
+/** A file that a definition names; the path starts from the definition's own file. */
+export function readFileBeside(definition: string, path: string, root: string | undefined): Result<string> {
+	try {
+		const real = realpathSync.native(resolve(dirname(definition), path));
+		if (root !== undefined && !isInside(root, real)) return err("lies outside of the project");
+		const file = openDefinitionFile(real, root);
+		return file.ok ? file.value.read() : file;
 	} catch (error) {
 		return err(reasonOf(error));
 	}

@@ -7,7 +7,7 @@ import { parseForeign } from "./dialects/read-foreign.ts";
 import { frontmatterLines, type Problem } from "./frontmatter.ts";
 import { type Parsed, parseDefinition } from "./parse.ts";
 import { type Place, realPlace } from "./places.ts";
-import { openDefinitionFile } from "./read-file.ts";
+import { openDefinitionFile, readFileBeside } from "./read-file.ts";
 
 /** What a person should know about a file. */
 export interface Diagnostic extends Problem {
@@ -130,9 +130,16 @@ function parseFile(
 		if (work.left <= 0) return broken("was not read: there is too much frontmatter in the files before it");
 		const text = file.value.read();
 		if (!text.ok) return broken(text.error);
-		parsed = isForeignSource(kind) ? parseForeign(text.value, kind, path) : parseDefinition(text.value, kind);
+		let isAlone = true;
+		const readBeside = (other: string) => {
+			isAlone = false;
+			return readFileBeside(path, other, root);
+		};
+		parsed = isForeignSource(kind)
+			? parseForeign(text.value, kind, path)
+			: parseDefinition(text.value, kind, readBeside);
 		work.left -= workOf(text.value, parsed);
-		files.set(key, { stamp: file.value.stamp, parsed });
+		if (isAlone) files.set(key, { stamp: file.value.stamp, parsed });
 	}
 	// What a foreign file lacks is said where it is listed: most people did not write these files for us.
 	return { parsed, problems: isForeignSource(kind) ? [] : problemsOf(parsed, file.value.mode) };

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from "@earendil-works/pi-ai";
 import type { Exit } from "./event.ts";
-import type { Finalized } from "./finalized.ts";
+import { type Finalized, textOfSuccess } from "./finalized.ts";
 import { lastAssistant, textOf } from "./messages.ts";
 import { describeFailedModels } from "./provider-failure.ts";
 import type { Failure, Outcome, RunResult } from "./run-result.ts";
@@ -72,7 +72,7 @@ const left = (exit: Exit, last: AssistantMessage | undefined) =>
 	exit.kind === "code" && exit.code === 0 && last?.stopReason === "stop";
 
 function answered(finalized: Finalized): Outcome {
-	if (finalized.status === "SUCCESS") return { kind: "completed", text: finalized.result, end: "natural" };
+	if (finalized.status === "SUCCESS") return { kind: "completed", text: textOfSuccess(finalized), end: "natural" };
 	if (finalized.status === "QUESTION") return { kind: "completed", text: finalized.question, end: "natural" };
 	const text = [finalized.error, ...(finalized.result === undefined ? [] : [finalized.result])].join("\n\n");
 	return { kind: "completed", text, end: "natural" };

@@ -43,9 +43,14 @@ export interface AgentDefinition {
 	readonly budget: Amounts;
 	/** Whether it may end with a question instead of an answer. */
 	readonly mayAsk: boolean;
+	/** What its answers look like when it is called as an agent; undefined = text. */
+	readonly output: OutputSchema | undefined;
 	/** What each field of a foreign file became; none for our own, whose fields mean what they say. */
 	readonly translated: readonly TranslatedField[];
 }
+
+/** A JSON Schema that has been checked. */
+export type OutputSchema = Readonly<Record<string, unknown>>;
 
 export interface TranslatedField {
 	readonly field: string;

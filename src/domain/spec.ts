@@ -1,5 +1,5 @@
 import type { Amounts } from "./budget.ts";
-import type { DefinitionKind, DefinitionSource, Scope } from "./definition.ts";
+import type { DefinitionKind, DefinitionSource, OutputSchema, Scope } from "./definition.ts";
 
 /** Everything one run needs but its secrets and its prompt: closed, serialisable, and written to meta.json as it is. */
 export interface RunSpec {
@@ -94,6 +94,8 @@ export type Contract =
 			readonly attempts: number;
 			/** Missing: it may also hand over a question. */
 			readonly mayAsk?: false;
+			/** What the answer looks like; missing: text. */
+			readonly output?: OutputSchema;
 	  };
 
 /** What a run must be told but what is never written down: over the control socket, then over the child's fd 3. */

@@ -1,7 +1,7 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import { type Activity, activityAfter } from "./activity.ts";
 import type { ChatMessage, RunEvent, StopCause } from "./event.ts";
-import { FINALIZE_TOOL, type Finalized, parseFinalized } from "./finalized.ts";
+import { FINALIZE_TOOL, type Finalized, finalizedIn } from "./finalized.ts";
 import { cut, cutFront, lastTextIn } from "./messages.ts";
 import type { FailedModel } from "./provider-failure.ts";
 import { unreachable } from "./result.ts";
@@ -198,8 +198,7 @@ function withEntry(state: RunState, entry: Entry): RunState {
 
 function finalizedBy(message: ChatMessage): Finalized | undefined {
 	if (message.role !== "toolResult" || message.toolName !== FINALIZE_TOOL || message.isError) return undefined;
-	const answer = parseFinalized(message.details);
-	return typeof answer === "string" ? undefined : answer;
+	return finalizedIn(message.details);
 }
 
 export function messagesOf(state: RunState): readonly ChatMessage[] {

@@ -1,6 +1,6 @@
 import type { ExtensionContext, MessageEndEvent, MessageUpdateEvent } from "@earendil-works/pi-coding-agent";
 import { type Host, parentOf, surroundingsOf } from "../call/host.ts";
-import { scriptPath } from "../child/scripts.ts";
+import { childPrograms } from "../child/scripts.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
 import { announcedRequests, familyOf } from "./announced.ts";
@@ -149,7 +149,7 @@ async function planned(
 	host: Session,
 	context: ExtensionContext,
 ): Promise<Wanted | undefined> {
-	const plan = await planRun(request, parent, surroundingsOf(host, context), scriptPath("extension"));
+	const plan = await planRun(request, parent, surroundingsOf(host, context), childPrograms());
 	return plan.ok ? { key: launchKey(request, plan.value), plan: plan.value } : undefined;
 }
 

@@ -4,7 +4,8 @@ import type { Invocation } from "../domain/spec.ts";
 /** How the child of a run is started. Prompts and keys are never arguments: everybody can read those. */
 export interface ChildOptions {
 	readonly pi: Invocation;
-	readonly childExtension: string;
+	/** Ours, in the order in which pi loads them. */
+	readonly extensions: readonly string[];
 	readonly session: { readonly kind: "none" } | { readonly kind: "file"; readonly path: string };
 	/** Undefined where the child's directory is not the project that the decision is about. */
 	readonly trust: Trust | undefined;
@@ -20,7 +21,7 @@ export function planArguments(options: ChildOptions): Invocation {
 			...pi.args,
 			...["--mode", "json", "-p"],
 			...(session.kind === "none" ? ["--no-session"] : ["--session", session.path]),
-			...["-e", options.childExtension],
+			...options.extensions.flatMap((path) => ["-e", path]),
 			...(trust === "trusted" ? ["--approve"] : trust === "refused" ? ["--no-approve"] : []),
 			...options.agentArgs,
 		],

@@ -35,12 +35,18 @@ export interface RunRequest extends Pick<RunSpec, "runId" | "sessionId" | "famil
 	readonly lifetime: RunSpec["lifetime"];
 }
 
+/** What a child loads: our extension, and what hands pi's validator to it. */
+export interface ChildPrograms {
+	readonly extension: string;
+	readonly validator: string;
+}
+
 /** An error is this task's alone: the others of the call run. */
 export async function planRun(
 	request: RunRequest,
 	parent: Parent,
 	surroundings: Surroundings,
-	childExtension: string,
+	programs: ChildPrograms,
 ): Promise<Result<PlannedRun>> {
 	const { definition: name, runId, sessionId, family, label, task } = request;
 	const word = WORD_OF[family];
@@ -80,7 +86,13 @@ export async function planRun(
 			fallback: fallback.value,
 			maxInFlight: settings.maxInFlight,
 			cwd: cwd.value,
-			invocation: planArguments({ pi: parent.pi, childExtension, session: request.session, trust, agentArgs: args }),
+			invocation: planArguments({
+				pi: parent.pi,
+				extensions: extensionsFor(contract, programs),
+				session: request.session,
+				trust,
+				agentArgs: args,
+			}),
 			socket: parent.socketOf(runId),
 			limits: {
 				timeoutMs: timeoutSeconds * 1_000,
@@ -102,13 +114,20 @@ export async function planRun(
 	});
 }
 
+/** pi's validator is loaded only where there is something to validate. */
+const extensionsFor = (contract: Contract, { extension, validator }: ChildPrograms): readonly string[] =>
+	contract.kind === "finalize" && contract.output ? [extension, validator] : [extension];
+
 /** Short tasks would be told before they have begun. */
 const MIN_WRAP_UP_TIMEOUT_SECONDS = 60;
 const wrapUpMsOf = (timeoutSeconds: number, wrapUpSeconds: number): number =>
 	timeoutSeconds < MIN_WRAP_UP_TIMEOUT_SECONDS ? 0 : Math.min(wrapUpSeconds * 1_000, timeoutSeconds * 100);
 
-const contractFor = (contract: Contract, definition: AgentDefinition | undefined): Contract =>
-	contract.kind === "finalize" && definition?.mayAsk === false ? { ...contract, mayAsk: false } : contract;
+function contractFor(contract: Contract, definition: AgentDefinition | undefined): Contract {
+	if (contract.kind !== "finalize" || !definition) return contract;
+	const { mayAsk, output } = definition;
+	return { ...contract, ...(mayAsk ? {} : { mayAsk }), ...(output && { output }) };
+}
 
 const budgetOf = ({ maxTokens, maxCost, maxTurns }: Parent["settings"]): Amounts => ({
 	tokens: maxTokens ?? 0,

@@ -120,6 +120,7 @@ function settingsWords(definition: AgentDefinition): string[] {
 		definition.fallbackModels.length > 0 ? `then ${definition.fallbackModels.join(", ")}` : undefined,
 		budgetWords(budget),
 		mayAsk ? undefined : "asks no questions",
+		definition.output === undefined ? undefined : "as an agent it answers with JSON",
 		apiKey === undefined ? undefined : "own API key",
 	].filter((words) => words !== undefined);
 }

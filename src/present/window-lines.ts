@@ -1,4 +1,4 @@
-import { FINALIZE_TOOL, parseFinalized } from "../domain/finalized.ts";
+import { FINALIZE_TOOL, parseFinalized, textOfSuccess } from "../domain/finalized.ts";
 import { cut } from "../domain/messages.ts";
 import type { Entry, RunState } from "../domain/state.ts";
 import { steerText } from "../domain/steer.ts";
@@ -86,10 +86,14 @@ function partsOf(entry: Entry, place: PreviewPlace): Part[] {
 
 /** A call that hands over the answer is shown as that answer. */
 function answerLines(args: unknown): WindowLine[] | undefined {
+	const { status, result } = (args ?? {}) as { readonly status?: unknown; readonly result?: unknown };
+	if (status === "SUCCESS" && typeof result === "object") return textLines(JSON.stringify(result, undefined, 2));
 	const answer = parseFinalized(args);
 	if (typeof answer === "string") return undefined;
 	if (answer.status === "QUESTION") return textLines(`QUESTION: ${answer.question}`);
-	return textLines(answer.status === "SUCCESS" ? answer.result : `ERROR: ${answer.error}\n${answer.result ?? ""}`);
+	return textLines(
+		answer.status === "SUCCESS" ? textOfSuccess(answer) : `ERROR: ${answer.error}\n${answer.result ?? ""}`,
+	);
 }
 
 function textLines(text: string): WindowLine[] {

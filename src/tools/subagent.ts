@@ -5,7 +5,7 @@ import { planRows } from "../call/plan-rows.ts";
 import type { Row } from "../call/row.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { EarlierSession } from "../domain/earlier-session.ts";
-import type { Finalized } from "../domain/finalized.ts";
+import { type Finalized, textOfSuccess } from "../domain/finalized.ts";
 import { cutBytes } from "../domain/messages.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import type { AvailableModel } from "../plan/model.ts";
@@ -24,10 +24,13 @@ import { parseSubagent, type SubagentParameters, subagentParameters } from "./su
 /** Of all answers in the details of one call. */
 const MAX_FINALIZED_BYTES = 20_000;
 
+/** A typed answer is told by its value alone. */
+type ToldAnswer = Finalized | { readonly status: "SUCCESS"; readonly result: unknown };
+
 /** The session of an agent, and what it handed over; empty for a preset. */
 interface AgentDetails {
 	readonly sessionId?: string;
-	readonly finalized?: Finalized;
+	readonly finalized?: ToldAnswer;
 }
 
 /** A single call of an agent says its own, a parallel call those of each of its tasks. */
@@ -121,8 +124,16 @@ function agentDetails({ request, result }: Answer, _at: number, answers: readonl
 	return { sessionId: request.sessionId, ...(finalized && { finalized: shortened(finalized, share) }) };
 }
 
-/** The details of a call are sent as a whole; the answer itself is in its text, and get_subagent_output has all of it. */
-function shortened(finalized: Finalized, maxBytes: number): Finalized {
+/**
+ * The details of a call are sent as a whole; the answer itself is in its text, and get_subagent_output has all of it. A value
+ * that is too large becomes a part of its JSON.
+ */
+function shortened(finalized: Finalized, maxBytes: number): ToldAnswer {
+	if (finalized.status === "SUCCESS" && finalized.typed === true) {
+		const { status, result } = finalized;
+		const json = textOfSuccess(finalized);
+		return { status, result: Buffer.byteLength(json) <= maxBytes ? result : cutBytes(json, maxBytes) };
+	}
 	const texts = Object.entries(finalized).filter(([key, value]) => key !== "status" && typeof value === "string");
 	const cut = texts.map(([key, value]) => [key, cutBytes(String(value), Math.floor(maxBytes / texts.length))]);
 	return { ...finalized, ...Object.fromEntries(cut) };

@@ -40,6 +40,7 @@ describe("a definition's file", () => {
 			fallbackModels: [],
 			budget: { tokens: 0, cost: 0, turns: 0 },
 			mayAsk: true,
+			output: undefined,
 			promptMode: "replace",
 			translated: [],
 		});
@@ -67,6 +68,7 @@ describe("a definition's file", () => {
 				"maxCost: '0.5'",
 				"maxTurns: 3",
 				"mayAsk: no",
+				"output: {type: array, items: {type: string}}",
 			],
 			"\n  You review.\n\n",
 		);
@@ -86,6 +88,7 @@ describe("a definition's file", () => {
 			fallbackModels: ["mock/m2", "m3:low"],
 			budget: { tokens: 2_500, cost: 0.5, turns: 3 },
 			mayAsk: false,
+			output: { type: "array", items: { type: "string" } },
 			promptMode: "replace",
 			translated: [],
 		});

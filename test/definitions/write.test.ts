@@ -104,6 +104,7 @@ const expectedOf = (draft: Draft, body: string) => ({
 	fallbackModels: draft.fallbackModels ?? [],
 	budget: { tokens: draft.maxTokens ?? 0, cost: draft.maxCost ?? 0, turns: draft.maxTurns ?? 0 },
 	mayAsk: draft.mayAsk ?? true,
+	output: undefined,
 	promptMode: "replace",
 	translated: [],
 });

@@ -153,6 +153,7 @@ function definitionOf(
 		budget: { tokens: 0, cost: 0, turns: turns.length === 0 ? 0 : Math.min(...turns) },
 		timeoutSeconds: limits.length === 0 ? undefined : Math.min(...limits),
 		mayAsk: true,
+		output: undefined,
 		translated,
 	};
 }

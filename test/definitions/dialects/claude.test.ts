@@ -34,6 +34,7 @@ describe("an agent of Claude Code", () => {
 				budget: { tokens: 0, cost: 0, turns: 0 },
 				fallbackModels: [],
 				mayAsk: true,
+				output: undefined,
 				translated: [],
 			},
 		);
