@@ -1,5 +1,5 @@
 import { closeSync, constants, fchmodSync, lstatSync, openSync, statSync, writeFileSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
+import { homedir } from "node:os";
 
 /** Whether a directory is this user's alone; one that is not there is nobody's. */
 export const isPrivate = (directory: string): boolean => isOwnDirectory(directory, 0o077);
@@ -19,7 +19,7 @@ export function isTrusted(directory: string): boolean {
 function isOwnDirectory(directory: string, closedTo: number): boolean {
 	const stat = lstatSync(directory, { throwIfNoEntry: false });
 	if (!stat || process.platform === "win32") return true;
-	return stat.isDirectory() && stat.uid === userInfo().uid && (stat.mode & closedTo) === 0;
+	return stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & closedTo) === 0;
 }
 
 /** Whether another user owns it. Where all of a home has one owner, as in some containers, that owner counts as this user. */

@@ -67,15 +67,13 @@ export const isReadable = (directory: string): boolean => !isLink(dirname(direct
  * to the home. Undefined where it is in none of these places.
  */
 export function locateRun(directory: string, places: Omit<RunPlaces, "runsIn">): string | undefined {
+	const isThere = (path: string) => !isLink(dirname(path)) && isDirectory(path);
+	if (isThere(directory)) return directory; // nearly always, and the others cost more to find
 	const { agentDirectory } = places;
 	const project = dirname(dirname(dirname(dirname(directory)))); // of a run that is kept inside of its project
-	const candidates = [
-		directory,
-		...[projectRunsOf(places.cwd), homeRunsOf(places), homeRunsOf({ cwd: project, agentDirectory })].map((runs) =>
-			join(runs, basename(directory)),
-		),
-	];
-	return candidates.find((path) => !isLink(dirname(path)) && isDirectory(path));
+	return [projectRunsOf(places.cwd), homeRunsOf(places), homeRunsOf({ cwd: project, agentDirectory })]
+		.map((runs) => join(runs, basename(directory)))
+		.find(isThere);
 }
 
 export const isLink = (path: string): boolean => linkTarget(path) !== undefined;
