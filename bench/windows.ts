@@ -1,7 +1,7 @@
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { initialState, type RunState, reduce } from "../src/domain/state.ts";
 import { noUsage } from "../src/domain/usage.ts";
-import type { Audience } from "../src/present/audience.ts";
+import type { Display } from "../src/present/display.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../src/present/window.ts";
 import { renderWindows } from "../src/present/windows-view.ts";
 import { median, printTable } from "./figures.ts";
@@ -10,7 +10,7 @@ const WINDOWS = 16;
 const LINES = 500;
 const WIDTH = 118;
 const ROUNDS = 50;
-const AUDIENCE: Audience = { previewWidth: WIDTH - 2, maxLines: 15, runningLines: 50, home: "/home/ann" };
+const AUDIENCE: Display = { previewWidth: WIDTH - 2, maxLines: 15, runningLines: 50, home: "/home/ann" };
 
 const theme = {
 	fg: (_color: string, text: string) => `\u001b[38;2;212;212;212m${text}\u001b[39m`,

@@ -7,7 +7,7 @@ import { isStoppedByPerson, messagesOf, type RunState } from "../domain/state.ts
 import { addUsage, noUsage } from "../domain/usage.ts";
 import type { Parent } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
-import { audienceOf } from "../present/audience.ts";
+import { displayOf } from "../present/display.ts";
 import { paneTitle } from "../present/pane-text.ts";
 import { remarkBlocks, remarksOn } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
@@ -178,9 +178,9 @@ const shown = ({ request, plan, directory, state, moved }: Row): ShownTask => ({
 
 export function detailsOf(rows: readonly Row[], parent: Parent, globalStatus: "running" | "done"): CallDetails {
 	const { maxLinesPerWindow, maxConcurrency } = parent.settings;
-	const audience = audienceOf(parent.settings, process.stdout, homedir());
+	const display = displayOf(parent.settings, process.stdout, homedir());
 	return {
-		windows: (globalStatus === "done" ? finalWindows : partialWindows)(rows.map(shown), audience),
+		windows: (globalStatus === "done" ? finalWindows : partialWindows)(rows.map(shown), display),
 		maxLinesPerWindow,
 		maxConcurrency,
 		globalStatus,

@@ -3,8 +3,8 @@ import { type Host, parentOf, surroundingsOf } from "../call/host.ts";
 import { childPrograms } from "../child/scripts.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import { planRun, type RunRequest } from "../plan/run.ts";
-import { announcedRequests, familyOf } from "./announced.ts";
 import { canBeParked, launchKey, type ParkedRun, parkRun, underIdsOf } from "./parked-run.ts";
+import { familyOf, requestsSoFar } from "./unfinished-call.ts";
 
 /** A call that is written this fast needs no head start, and gets none. */
 const PATIENCE_MS = 20;
@@ -30,7 +30,8 @@ export interface HeadStart {
 	drop(): void;
 }
 
-export interface Spare {
+/** A parked run, and how its child was started. */
+export interface Parked {
 	readonly key: string;
 	readonly run: ParkedRun;
 }
@@ -44,7 +45,7 @@ interface WrittenCall {
 type Session = Pick<Host, "pi" | "command" | "library" | "warn" | "budget">;
 
 export function createHeadStart(host: Session): HeadStart {
-	let spares: Spare[] = [];
+	let parked: Parked[] = [];
 	let calls: readonly WrittenCall[] = [];
 	let expected = new Set<string>();
 	let timer: NodeJS.Timeout | undefined;
@@ -59,8 +60,8 @@ export function createHeadStart(host: Session): HeadStart {
 	const drop = () => {
 		endLooking();
 		expected = new Set();
-		for (const { run } of spares) void run.drop();
-		spares = [];
+		for (const { run } of parked) void run.drop();
+		parked = [];
 	};
 	const look = async (context: ExtensionContext) => {
 		planning ??= createPlanning(host, context);
@@ -70,9 +71,9 @@ export function createHeadStart(host: Session): HeadStart {
 		const ours = calls.filter(({ name }) => families.some((family) => family === familyOf(name)));
 		if (!headStart || ours.length === 0) return;
 		const room = Math.min(maxConcurrency, host.budget.left(maxRunsPerSession));
-		const requests = current.announced(ours).slice(0, room);
+		const requests = current.expected(ours).slice(0, room);
 		const wanted = (await Promise.all(requests.map(current.plan))).filter((each) => each !== undefined);
-		if (current === planning) spares = fit(spares, wanted, parent); // else the message is complete
+		if (current === planning) parked = fit(parked, wanted, parent); // else the message is complete
 	};
 	return {
 		observe({ message, assistantMessageEvent: { type } }, context) {
@@ -89,13 +90,13 @@ export function createHeadStart(host: Session): HeadStart {
 			endLooking();
 			const parts = message.stopReason === "toolUse" ? message.content : [];
 			const ids = parts.flatMap((part) => (part.type === "toolCall" && familyOf(part.name) ? [part.id] : []));
-			if (ids.length === 0 || spares.length === 0) drop();
+			if (ids.length === 0 || parked.length === 0) drop();
 			else expected = new Set(ids);
 		},
 		take(request, key) {
 			if (!canBeParked(request)) return undefined;
-			const at = spares.findIndex((spare) => spare.key === key && spare.run.isAlive());
-			return at === -1 ? undefined : spares.splice(at, 1)[0]?.run;
+			const at = parked.findIndex((each) => each.key === key && each.run.isAlive());
+			return at === -1 ? undefined : parked.splice(at, 1)[0]?.run;
 		},
 		callBegun(callId) {
 			expected.delete(callId);
@@ -113,8 +114,8 @@ export interface Wanted {
 interface Planning {
 	readonly parent: Parent;
 	/** The runs of what has been written so far, and of what will be before a child could be started for it. */
-	announced(calls: readonly WrittenCall[]): RunRequest[];
-	/** What an announced run comes to; undefined where it cannot be parked, or makes no sense. */
+	expected(calls: readonly WrittenCall[]): RunRequest[];
+	/** What an expected run comes to; undefined where it cannot be parked, or makes no sense. */
 	plan(request: RunRequest): Promise<Wanted | undefined>;
 }
 
@@ -125,11 +126,11 @@ function createPlanning(host: Session, context: ExtensionContext): Planning {
 	const startedAt = performance.now();
 	return {
 		parent,
-		announced: (calls) =>
+		expected: (calls) =>
 			calls.flatMap(({ name, arguments: args }) => {
-				const requests = announcedRequests(name, args, parent);
+				const requests = requestsSoFar(name, args, parent);
 				const isFast = requests.length > 1 && performance.now() - startedAt < requests.length * START_MS;
-				return isFast ? announcedRequests(name, args, parent, 1) : requests;
+				return isFast ? requestsSoFar(name, args, parent, 1) : requests;
 			}),
 		async plan(request) {
 			if (!canBeParked(request)) return undefined;
@@ -154,18 +155,18 @@ async function planned(
 }
 
 /** Ends what is not wanted (any more) and starts what is missing. */
-export function fit(spares: readonly Spare[], wanted: readonly Wanted[], parent: Parent): Spare[] {
+export function fit(parked: readonly Parked[], wanted: readonly Wanted[], parent: Parent): Parked[] {
 	const open = [...wanted];
-	const kept = spares.filter(({ key, run }) => {
+	const kept = parked.filter(({ key, run }) => {
 		const at = open.findIndex((each) => each.key === key);
 		const fits = at !== -1 && run.isAlive() && performance.now() - run.parkedAt < MAX_AGE_MS;
 		if (fits) open.splice(at, 1);
 		else void run.drop();
 		return fits;
 	});
-	const parked = open.flatMap(({ key, plan }) => {
+	const started = open.flatMap(({ key, plan }) => {
 		const run = parkRun(plan, parent);
 		return run ? [{ key, run }] : [];
 	});
-	return [...kept, ...parked];
+	return [...kept, ...started];
 }

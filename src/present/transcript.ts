@@ -3,14 +3,14 @@ import type { RunStatus } from "../domain/kept-run.ts";
 import { cut, describeMessage, textOf } from "../domain/messages.ts";
 
 /** A message, or a note in its place: something that could not be kept. */
-export type ToldMessage = ChatMessage | { readonly role: "note"; readonly text: string };
+export type HistoryMessage = ChatMessage | { readonly role: "note"; readonly text: string };
 
 /** One run of a session, with all that is still known of it. */
-export interface ToldRun {
+export interface RunHistory {
 	readonly status: RunStatus;
 	/** What was asked, without files and earlier runs. */
 	readonly prompt: string;
-	readonly messages: readonly ToldMessage[];
+	readonly messages: readonly HistoryMessage[];
 	/** The text that was being written when the run broke off. */
 	readonly partial: string;
 	readonly messageCount: number;
@@ -23,7 +23,7 @@ const MAX_RESULT_CHARS = 500;
 const PREVIOUSLY = "Previously:\n\n";
 
 /** What `get_subagent_session` returns. */
-export function sessionTranscript(runs: readonly ToldRun[]): string {
+export function sessionTranscript(runs: readonly RunHistory[]): string {
 	return runs
 		.map((run, index) => {
 			const header = runs.length > 1 ? [`=== Run ${index + 1}/${runs.length} (${run.status}) ===`] : [];
@@ -39,25 +39,25 @@ export function sessionTranscript(runs: readonly ToldRun[]): string {
 		.join("\n---\n");
 }
 
-const describe = (message: ToldMessage): string[] =>
+const describe = (message: HistoryMessage): string[] =>
 	message.role === "note" ? [message.text] : describeMessage(message);
 
 /** A later run's first message repeats all runs before it: only what was asked is told. */
-function transcriptMessages({ messages, prompt }: ToldRun, index: number): readonly ToldMessage[] {
+function transcriptMessages({ messages, prompt }: RunHistory, index: number): readonly HistoryMessage[] {
 	const [first, ...rest] = messages;
 	const repeats = index > 0 && first?.role === "user" && textOf(first).includes(PREVIOUSLY);
 	return repeats ? [{ role: "note", text: prompt }, ...rest] : messages;
 }
 
 /** The session's own entry has only the newest messages of a run. */
-function missingMessages({ messages, messageCount }: ToldRun): string[] {
+function missingMessages({ messages, messageCount }: RunHistory): string[] {
 	const missing = messageCount - messages.filter(({ role }) => role !== "note").length;
 	if (missing <= 0) return [];
 	return [`[${missing} earlier ${missing === 1 ? "message is" : "messages are"} missing: only the newest are kept]`];
 }
 
 /** The prompt of a task that goes on with a session. */
-export function resumePrompt(runs: readonly ToldRun[], prompt: string): string {
+export function resumePrompt(runs: readonly RunHistory[], prompt: string): string {
 	const told = runs.map((run, index) => {
 		const remarks = run.remarks.map((remark) => `, ${remark}`).join("");
 		const header = `--- Run ${index + 1} (${run.status}, ${run.messageCount} messages${remarks}) ---`;
@@ -70,9 +70,9 @@ export function resumePrompt(runs: readonly ToldRun[], prompt: string): string {
 	return `${PREVIOUSLY}${told.join("\n\n")}\n\nInstructions:\n\n${prompt}`;
 }
 
-const startOf = (messages: readonly ToldMessage[]) => (messages[0]?.role === "user" ? 1 : 0);
+const startOf = (messages: readonly HistoryMessage[]) => (messages[0]?.role === "user" ? 1 : 0);
 
-function resumeLines(message: ToldMessage): string[] {
+function resumeLines(message: HistoryMessage): string[] {
 	switch (message.role) {
 		case "note":
 			return [message.text];

@@ -4,7 +4,7 @@ import { modelName } from "../domain/model-name.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { isStoppedByPerson, messagesOf, type RunState } from "../domain/state.ts";
-import type { Audience } from "./audience.ts";
+import type { Display } from "./display.ts";
 import { type Doing, doingOf } from "./doing.ts";
 import { endNote } from "./end-note.ts";
 import { shareLimit } from "./preset-text.ts";
@@ -93,24 +93,24 @@ const FINAL_ANSWERS_BYTES = 12_000;
 const FINAL_TASKS_BYTES = 4_000;
 
 /** `tasks`: among so many a call that has ended shares its room; 0 while it runs. */
-type Room = Audience & { readonly tasks: number };
+type Room = Display & { readonly tasks: number };
 
 /** While a call runs: the lines that a screen can show. */
-export const partialWindows = (tasks: readonly ShownTask[], audience: Audience): TaskWindow[] =>
-	windowsWithin(RUNNING_BYTES, tasks, { ...audience, tasks: 0 }, audience.runningLines);
+export const partialWindows = (tasks: readonly ShownTask[], display: Display): TaskWindow[] =>
+	windowsWithin(RUNNING_BYTES, tasks, { ...display, tasks: 0 }, display.runningLines);
 
-export const finalWindows = (tasks: readonly ShownTask[], audience: Audience): TaskWindow[] =>
-	windowsWithin(FINAL_BYTES, tasks, { ...audience, tasks: tasks.length }, MAX_LINES);
+export const finalWindows = (tasks: readonly ShownTask[], display: Display): TaskWindow[] =>
+	windowsWithin(FINAL_BYTES, tasks, { ...display, tasks: tasks.length }, MAX_LINES);
 
 /** All lines of a window, also of one that an earlier version has made. */
 export const allLinesOf = ({ lines, allMessages }: TaskWindow): readonly WindowLine[] =>
 	typeof allMessages[0]?.text === "string" ? allMessages : lines;
 
 /** What one window does not need, the others get. */
-function windowsWithin(bytes: number, tasks: readonly ShownTask[], audience: Room, max: number): TaskWindow[] {
-	const bare = tasks.map((task) => windowOf(task, audience));
-	const all = tasks.map((task) => shownLines(task, max, audience));
-	const few = all.map((lines) => lines.slice(-audience.maxLines));
+function windowsWithin(bytes: number, tasks: readonly ShownTask[], display: Room, max: number): TaskWindow[] {
+	const bare = tasks.map((task) => windowOf(task, display));
+	const all = tasks.map((task) => shownLines(task, max, display));
+	const few = all.map((lines) => lines.slice(-display.maxLines));
 	const left = Math.max(0, bytes - sizeOf(bare));
 	const fewShares = shareLimit(few.map(sizeOf), Math.floor(left / 2));
 	const shown = few.map((lines, at) => fitLines(lines, fewShares[at] ?? 0));
@@ -132,36 +132,36 @@ function fitLines(lines: readonly WindowLine[], bytes: number): readonly WindowL
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-function shownLines({ state, spec }: ShownTask, max: number, audience: Audience): readonly WindowLine[] {
-	return linesOf(state, Math.min(max, MAX_LINES), placeOf(spec, audience));
+function shownLines({ state, spec }: ShownTask, max: number, display: Display): readonly WindowLine[] {
+	return linesOf(state, Math.min(max, MAX_LINES), placeOf(spec, display));
 }
 
-const placeOf = (spec: RunSpec | undefined, { previewWidth, home }: Audience) => ({
+const placeOf = (spec: RunSpec | undefined, { previewWidth, home }: Display) => ({
 	...{ width: previewWidth, home },
 	cwd: spec?.cwd ?? "",
 });
 
 /** What only a person sees. */
-function shownOf({ state, spec, task, directory, moved }: ShownTask, audience: Room) {
+function shownOf({ state, spec, task, directory, moved }: ShownTask, display: Room) {
 	const { phase, written } = state;
-	const place = placeOf(spec, audience);
+	const place = placeOf(spec, display);
 	const note = moved ? "moved to the background" : endNote(state, spec, place);
 	const answer = phase.kind === "done" && phase.result.outcome.kind === "completed" ? phase.result.outcome.text : "";
-	const isFinal = audience.tasks > 0;
+	const isFinal = display.tasks > 0;
 	return {
 		state: moved ? ("moved" as const) : taskStateOf(state),
 		...(phase.kind === "queued" && { queued: true as const }),
 		...(phase.kind === "running" && { doing: doingOf(state, place), ...(written > 0 && { written }) }),
 		...(spec && { grace: (spec.limits?.idleGraceMs ?? 0) / 1_000 }),
 		...(note !== undefined && { note }),
-		task: cutBytes(task, isFinal ? FINAL_TASKS_BYTES / audience.tasks : MAX_FIELD_BYTES),
-		...(isFinal && answer !== "" && { answer: cutBytes(answer, FINAL_ANSWERS_BYTES / audience.tasks) }),
+		task: cutBytes(task, isFinal ? FINAL_TASKS_BYTES / display.tasks : MAX_FIELD_BYTES),
+		...(isFinal && answer !== "" && { answer: cutBytes(answer, FINAL_ANSWERS_BYTES / display.tasks) }),
 		...(isFinal && spec && { runId: spec.runId }),
 		...(isFinal && directory !== undefined && { directory }),
 	};
 }
 
-function windowOf(task: ShownTask, audience: Room): TaskWindow {
+function windowOf(task: ShownTask, display: Room): TaskWindow {
 	const { state, spec, profile } = task;
 	const result = state.phase.kind === "done" ? state.phase.result : undefined;
 	const model = result?.model ?? spec?.model ?? modelOf(state);
@@ -185,7 +185,7 @@ function windowOf(task: ShownTask, audience: Room): TaskWindow {
 		...(profile !== undefined && { profileName: cutBytes(profile, MAX_FIELD_BYTES) }),
 		...(spec?.agent && { profileSource: spec.agent.shadows ? "project, hides global" : spec.agent.scope }),
 		timeout: task.timeoutSeconds,
-		...shownOf(task, audience),
+		...shownOf(task, display),
 		startedAt: state.phase.kind === "running" ? state.phase.since : (result?.startedAt ?? 0),
 		...(result && { completedAt: result.endedAt }),
 		toolCalls: state.toolCalls,

@@ -13,7 +13,7 @@ import { delegateStatusOf, movedLine, summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { findRuns } from "../session/rebuild.ts";
-import { tellRun } from "../session/told-runs.ts";
+import { historyOf } from "../session/run-history.ts";
 import { type AskedTask, delegateParameters, parseTasks } from "./delegate-schema.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 
@@ -96,7 +96,7 @@ async function resumed(asked: readonly AskedTask[], { host, context }: Call): Pr
 		asked.map(async ({ request, resume }) => {
 			if (resume === undefined) return request;
 			const known = await findRuns(resume, host.store, runSessionOf(context));
-			const runs = await Promise.all(known.map(tellRun));
+			const runs = await Promise.all(known.map(historyOf));
 			return { ...request, instructions: resumePrompt(runs, request.task) };
 		}),
 	);

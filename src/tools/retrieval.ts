@@ -9,7 +9,7 @@ import { remarkBlocks } from "../present/remarks.ts";
 import { renderContent } from "../present/text-view.ts";
 import { sessionTranscript } from "../present/transcript.ts";
 import { findRuns } from "../session/rebuild.ts";
-import { tellRun } from "../session/told-runs.ts";
+import { historyOf } from "../session/run-history.ts";
 import { prepareArguments } from "./prepare-arguments.ts";
 import { READ_ONLY } from "./read-only.ts";
 import { refuseUnknownFields } from "./unknown-fields.ts";
@@ -47,7 +47,7 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 			refuseUnknownFields("get_subagent_output", asked, outputParameters);
 			const { sessionId, offset, limit } = asked;
 			const { runs, latest } = await find(host, sessionId, context);
-			const { lastText, remarks } = await tellRun(latest);
+			const { lastText, remarks } = await historyOf(latest);
 			return {
 				content: [{ type: "text", text: outputText(lastText, offset, limit) }, ...remarkBlocks(remarks)],
 				details: {
@@ -78,7 +78,7 @@ export function sessionTool(host: Host): ToolDefinition<typeof sessionParameters
 			refuseUnknownFields("get_subagent_session", asked, sessionParameters);
 			const { sessionId } = asked;
 			const { runs, last } = await find(host, sessionId, context);
-			const told = await Promise.all(runs.map(tellRun));
+			const told = await Promise.all(runs.map(historyOf));
 			const end = last.progress.kind === "ended" ? last.progress : undefined;
 			return {
 				content: [{ type: "text", text: sessionTranscript(told) }],

@@ -4,7 +4,7 @@ import type { KeptRun } from "../../src/domain/kept-run.ts";
 import type { Steer } from "../../src/domain/steer.ts";
 import { sessionTranscript } from "../../src/present/transcript.ts";
 import type { LiveRun } from "../../src/session/live-runs.ts";
-import { tellRun } from "../../src/session/told-runs.ts";
+import { historyOf } from "../../src/session/run-history.ts";
 import { createDelegateYard, type DelegateYard, linesOf, task } from "../rig/delegate-yard.ts";
 import type { RecordedHost } from "../rig/recorded-host.ts";
 import { until } from "../rig/until.ts";
@@ -87,7 +87,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		const run = await live(host, "a", begun);
 		await run.message("go", "turn-end");
 		await call;
-		const told = await tellRun(host.host.store.runs[0] as KeptRun);
+		const told = await historyOf(host.host.store.runs[0] as KeptRun);
 		assert.match(sessionTranscript([told]), /^\[message from your session\]: go$/m);
 		const late = await run.message("hello?", "turn-end");
 		assert.match(late.ok ? "" : late.error, /has ended$/);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { RunEvent, StopCause } from "../../src/domain/event.ts";
 import type { Outcome } from "../../src/domain/run-result.ts";
 import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
-import { type Audience, audienceOf } from "../../src/present/audience.ts";
+import { type Display, displayOf } from "../../src/present/display.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../../src/present/window.ts";
 import {
 	assistant,
@@ -18,7 +18,7 @@ import {
 	withMessages,
 } from "./windows.ts";
 
-const AUDIENCE: Audience = { previewWidth: 80, maxLines: 15, runningLines: 15, home: "/home/ann" };
+const AUDIENCE: Display = { previewWidth: 80, maxLines: 15, runningLines: 15, home: "/home/ann" };
 
 const only = (windows: TaskWindow[]): TaskWindow => {
 	assert.ok(windows[0]);
@@ -202,11 +202,11 @@ test("A112, X26: write_todos sets the list, completed indices count once, a comp
 test("A159: a terminal decides the width of previews, the setting where there is none", () => {
 	const settings = { maxLinesPerWindow: 15, commandPreviewWidth: 90 };
 	const width = (output: { isTTY?: boolean; columns?: number; rows?: number }) =>
-		audienceOf(settings, output, "/home/ann").previewWidth;
+		displayOf(settings, output, "/home/ann").previewWidth;
 	assert.equal(width({ isTTY: true, columns: 120, rows: 40 }), 116);
 	assert.equal(width({ isTTY: true, columns: 10, rows: 40 }), 20);
 	assert.equal(width({}), 90);
-	assert.equal(audienceOf({ ...settings, commandPreviewWidth: 3 }, {}, "").previewWidth, 20);
+	assert.equal(displayOf({ ...settings, commandPreviewWidth: 3 }, {}, "").previewWidth, 20);
 	const state = withMessages(assistant(call("deploy", { text: "x".repeat(300) })));
 	const [narrow] = partialWindows([taskWith(state)], { ...AUDIENCE, previewWidth: 40 });
 	const [wide] = partialWindows([taskWith(state)], { ...AUDIENCE, previewWidth: 100 });

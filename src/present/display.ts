@@ -1,5 +1,5 @@
-/** For whom windows are made. */
-export interface Audience {
+/** What windows are shown on. */
+export interface Display {
 	/** Columns that a tool call may take. */
 	readonly previewWidth: number;
 	/** `maxLinesPerWindow` */
@@ -14,11 +14,11 @@ const MIN_PREVIEW_WIDTH = 20;
 const MARGIN = 4;
 
 /** A terminal decides by its size; the settings speak where there is none. Asked again for every update: sizes change. */
-export function audienceOf(
+export function displayOf(
 	settings: { readonly maxLinesPerWindow: number; readonly commandPreviewWidth: number },
 	output: { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number },
 	home: string,
-): Audience {
+): Display {
 	const { maxLinesPerWindow, commandPreviewWidth } = settings;
 	if (!output.isTTY || output.columns === undefined) {
 		const previewWidth = Math.max(MIN_PREVIEW_WIDTH, commandPreviewWidth);

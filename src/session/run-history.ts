@@ -4,12 +4,12 @@ import { textOf } from "../domain/messages.ts";
 import { lastTextOf, type RunState } from "../domain/state.ts";
 import { steerText } from "../domain/steer.ts";
 import { describeDeletion, describeEnd } from "../present/text.ts";
-import type { ToldMessage, ToldRun } from "../present/transcript.ts";
+import type { HistoryMessage, RunHistory } from "../present/transcript.ts";
 import { deletionOf } from "../run-directory/deletions.ts";
 import { readRun, readSpec } from "../run-directory/read.ts";
 
 /** A run with all that can be found of it: its directory tells everything, the session's own entry the end of it. */
-export async function tellRun(run: KeptRun): Promise<ToldRun & { readonly lastText: string }> {
+export async function historyOf(run: KeptRun): Promise<RunHistory & { readonly lastText: string }> {
 	const { progress, directory } = run;
 	const status = statusOf(run);
 	const errorMessage = describeEnd(run);
@@ -38,8 +38,8 @@ export async function tellRun(run: KeptRun): Promise<ToldRun & { readonly lastTe
 }
 
 /** The conversation, with what the run was sent meanwhile and by whom, and with notes in the place of what was dropped. */
-const messagesIn = ({ entries }: RunState): ToldMessage[] =>
-	entries.flatMap((entry): ToldMessage[] => {
+const messagesIn = ({ entries }: RunState): HistoryMessage[] =>
+	entries.flatMap((entry): HistoryMessage[] => {
 		if (entry.kind === "message") return [entry.message];
 		if (entry.kind === "steer") return [{ role: "user", content: steerText(entry.steer), timestamp: 0 }];
 		return entry.text === DROPPED_MESSAGE ? [{ role: "note", text: DROPPED_MESSAGE }] : [];

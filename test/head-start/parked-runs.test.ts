@@ -4,7 +4,7 @@ import { createQueue } from "../../src/call/queue.ts";
 import type { Row } from "../../src/call/row.ts";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import { initialState } from "../../src/domain/state.ts";
-import { fit, type Spare } from "../../src/head-start/head-start.ts";
+import { fit, type Parked } from "../../src/head-start/head-start.ts";
 import { launchKey, type ParkedRun } from "../../src/head-start/parked-run.ts";
 import type { Parent, PlannedRun } from "../../src/plan/parent.ts";
 import type { RunRequest } from "../../src/plan/run.ts";
@@ -47,7 +47,7 @@ describe("children that are started ahead of their task", () => {
 
 	test("are ended when they are too old, and replaced", async () => {
 		const dropped: string[] = [];
-		const spare = (key: string, ageMs: number): Spare => ({
+		const parked = (key: string, ageMs: number): Parked => ({
 			key,
 			run: {
 				parkedAt: performance.now() - ageMs,
@@ -55,16 +55,16 @@ describe("children that are started ahead of their task", () => {
 				drop: async () => void dropped.push(key),
 			} as unknown as ParkedRun,
 		});
-		const young = spare("young", 40_000);
-		const spares = fit(
-			[young, spare("old", 51_000)],
+		const young = parked("young", 40_000);
+		const kept = fit(
+			[young, parked("old", 51_000)],
 			[
 				{ key: "young", plan: planned() },
 				{ key: "old", plan: planned() },
 			],
 			parentWith({}),
 		);
-		const [first, second] = spares;
+		const [first, second] = kept;
 		assert.equal(first, young);
 		assert.deepEqual(dropped, ["old"]);
 		assert.equal(second?.key, "old");

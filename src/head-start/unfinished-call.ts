@@ -58,7 +58,7 @@ export const familyOf = (tool: string): ToolFamily | undefined =>
  * The runs that a call announces, from what has been written of it, each with ids of its own. A task whose text has begun
  * is taken at its word; before that it is expected to be like the one before it, as are so many more.
  */
-export function announcedRequests(tool: string, args: Fields, parent: Parent, more = 0): RunRequest[] {
+export function requestsSoFar(tool: string, args: Fields, parent: Parent, more = 0): RunRequest[] {
 	const writing = WRITINGS[tool];
 	if (!writing) return [];
 	const tasks = writing.tasks(args);
