@@ -1,6 +1,6 @@
 import type { BackgroundRun, KeptRun } from "../domain/kept-run.ts";
 import { modelName } from "../domain/model-name.ts";
-import type { Result } from "../domain/result.ts";
+import { err, type Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { releaseRun } from "../run/act-on-run.ts";
 import type { PreparedRun } from "../run/execute.ts";
@@ -25,25 +25,40 @@ export function backgroundRunOf(spec: RunSpec, directory: string, owner: string)
 	};
 }
 
-/** Lets a foreground run go on without its call: its supervisor agrees first, then the session takes it as a background run. */
+/**
+ * Lets a foreground run go on without its call. The session has an entry of it before its supervisor lets it go: a parent that is
+ * killed in between leaves no run that its session does not know.
+ */
 export async function moveToBackground(
 	{ spec, directory, token }: PreparedRun,
 	startedAt: number,
+	detach: () => boolean,
 	{ host, parent, context }: Call,
 ): Promise<Result<undefined>> {
 	const place = host.background.reserve(parent.settings.maxBackground);
 	if (!place.ok) return place;
 	try {
+		const run = { ...backgroundRunOf(spec, directory, context.sessionManager.getSessionId()), startedAt };
+		const noted = host.background.note(run);
+		if (!noted.ok) return noted;
 		const released = await releaseRun({ runId: spec.runId, directory, socket: spec.socket }, token);
-		if (!released.ok) return released;
-		const run = backgroundRunOf(spec, directory, context.sessionManager.getSessionId());
-		const added = host.background.add({ ...run, startedAt }, released.value, token);
-		if (!added.ok) {
-			released.value.send({ type: "stop", cause: { kind: "aborted", by: "caller" } });
-			released.value.closeWhenSent();
+		if (!released.ok) {
+			takeBack(spec.runId, host);
+			return released;
 		}
-		return added;
+		if (!detach()) {
+			released.value.close();
+			return err(`Run ${spec.runId} has ended`); // its call has its end
+		}
+		host.background.watch(run, released.value, token);
+		return noted;
 	} finally {
 		place.value();
 	}
+}
+
+/** It stays a task of its call: the newest entry counts, and one that has ended meanwhile has that. */
+function takeBack(runId: string, { store, keep }: Call["host"]): void {
+	const run = store.get(runId);
+	if (run?.progress.kind === "running") keep(run);
 }

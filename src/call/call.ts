@@ -76,7 +76,8 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		updates.request();
 		host.live.changed();
 	};
-	const move: Parameters<typeof createLiveRow>[1] = (run, startedAt) => moveToBackground(run, startedAt, call);
+	const move: Parameters<typeof createLiveRow>[1] = (run, startedAt, detach) =>
+		moveToBackground(run, startedAt, detach, call);
 	updates.request();
 	const live = new Map(rows.filter(({ plan }) => plan.ok).map((row) => [row, createLiveRow(row, move)]));
 	const removals = [...live.values()].map((each) => host.live.add(each.live));

@@ -44,9 +44,12 @@ export const delivered = (
 	ids: readonly string[],
 	turn: number,
 ): { readonly steers: readonly SentSteer[]; readonly now: readonly SentSteer[] } => {
-	const now = steers.filter(({ id, receipt }) => ids.includes(id) && receipt.kind === "queued");
-	const receipt = { kind: "delivered", turn } as const;
-	return { now, steers: steers.map((steer) => (now.includes(steer) ? { ...steer, receipt } : steer)) };
+	const isNow = ({ id, receipt }: SentSteer) => ids.includes(id) && receipt.kind === "queued";
+	const received = (steer: SentSteer): SentSteer => ({ ...steer, receipt: { kind: "delivered", turn } });
+	return {
+		now: steers.filter(isNow).map(received),
+		steers: steers.map((steer) => (isNow(steer) ? received(steer) : steer)),
+	};
 };
 
 /** When a run ends, what its model has not received never will be. */

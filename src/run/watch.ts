@@ -45,7 +45,10 @@ export async function watch(
 	if (detach.aborted) leave();
 	try {
 		const events = run.distrusted ? endFrom(control) : follow(run.directory, control);
-		for await (const event of events) apply(event);
+		for await (const event of events) {
+			if (detach.aborted) break; // whoever follows it now is told of its end
+			apply(event);
+		}
 	} finally {
 		detach.removeEventListener("abort", leave);
 	}
@@ -117,11 +120,17 @@ export function isPlaced({ runId, directory, socket }: StartedRun): boolean {
 
 /** For a supervisor that no longer answers. To be called only while its connection is open: then its pid is its own. */
 export async function killSupervisor(directory: string): Promise<void> {
+	const started = await startOf(directory);
+	if (started) kill(started.supervisorPid, "SIGKILL");
+}
+
+/** What a run's supervisor has said of itself, once it has started its pi. */
+export async function startOf(directory: string): Promise<Extract<RunEvent, { type: "started" }> | undefined> {
 	const trail = await openTrail(join(directory, FILES.events));
-	for await (const event of trail.read()) {
-		if (event.type !== "started") continue;
-		kill(event.supervisorPid, "SIGKILL");
-		break;
+	try {
+		for await (const event of trail.read()) if (event.type === "started") return event;
+		return undefined;
+	} finally {
+		await trail.close();
 	}
-	await trail.close();
 }

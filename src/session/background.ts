@@ -29,6 +29,9 @@ export interface Background extends BackgroundActions {
 	 * supervisor knows this session.
 	 */
 	add(run: BackgroundRun, control: ControlClient, token: string): Result<undefined>;
+	/** The two halves of it: the session has an entry of the run before anything lets it go on alone, then it is watched. */
+	note(run: BackgroundRun): Result<undefined>;
+	watch(run: BackgroundRun, control: ControlClient, token: string): void;
 	/** After a start: what the entries tell, picked up where it is now. Resolves when that is known of every run. */
 	rebuild(entries: readonly SessionEntry[], places?: RunSession["places"]): Promise<void>;
 	/** Which ends the model has not seen yet. */
@@ -64,6 +67,13 @@ export function createBackground(
 		if (!catchingUp && run.lifetime.owner === port.sessionId()) news.ended(ended);
 	}, port.warn);
 
+	const watch: Background["watch"] = (run, control, token) => {
+		store.put(run);
+		tokens.set(run.runId, token);
+		showStatus();
+		attendance.attend(run, control);
+	};
+
 	return {
 		reserve(max) {
 			const running = store.counts().running + reserved;
@@ -75,17 +85,12 @@ export function createBackground(
 		},
 		news,
 		isOwn: (runId) => tokens.has(runId),
+		note: (run) => noteIn(port, run),
+		watch,
 		add(run, control, token) {
-			try {
-				port.appendEntry(RUN_ENTRY, encodeRun(run));
-			} catch (error) {
-				return err(`The run could not be kept in the session: ${messageOf(error)}`);
-			}
-			store.put(run);
-			tokens.set(run.runId, token);
-			showStatus();
-			attendance.attend(run, control);
-			return ok(undefined);
+			const noted = noteIn(port, run);
+			if (noted.ok) watch(run, control, token);
+			return noted;
 		},
 		async rebuild(entries, places) {
 			attendance.detach();
@@ -119,6 +124,15 @@ export function createBackground(
 			news.clear();
 		},
 	};
+}
+
+function noteIn(port: SessionPort, run: BackgroundRun): Result<undefined> {
+	try {
+		port.appendEntry(RUN_ENTRY, encodeRun(run));
+		return ok(undefined);
+	} catch (error) {
+		return err(`The run could not be kept in the session: ${messageOf(error)}`);
+	}
 }
 
 /** A run whose cost this session has yet to be told. */

@@ -97,13 +97,15 @@ export function namedRuns(entries: readonly SessionEntry[]): ReadonlySet<string>
 	);
 }
 
-/** How many runs the entries tell the start of. */
-export const startedRuns = (entries: readonly SessionEntry[]): number =>
-	entries.filter(({ type, customType, data }) => {
+/** How many runs the entries tell the start of. One that has moved to the background has several. */
+export function startedRuns(entries: readonly SessionEntry[]): number {
+	const starts = entries.filter(({ type, customType, data }) => {
 		if (type !== "custom") return false;
 		if (customType === RUN_ENTRY) return true;
 		return customType === ENTRY_TYPE && (data as { status?: unknown } | undefined)?.status === "running";
-	}).length;
+	});
+	return new Set(starts.map((entry) => (entry.data as { runId?: unknown } | undefined)?.runId ?? entry)).size;
+}
 
 /** The end of a run that the session never saw, because its pi died first. It was interrupted, unless it had just completed. */
 async function endOfInterrupted({ directory, distrusted, startedAt }: KeptRun): Promise<RunEnd> {

@@ -62,6 +62,19 @@ describe("the entries of foreground runs", () => {
 		assert.match(String(entry.prompt), /^x{8000}\n\[12000 more characters were not kept in the session\]$/);
 	});
 
+	test("the newest entry says whether a run has moved to the background, or has stayed after all", () => {
+		const runId = "20260102-030405-0a1b2c3d";
+		const stays = keptRun({ runId, directory: `/runs/${runId}`, progress: { kind: "running" } });
+		const moves = backgroundRun({ runId, directory: `/runs/${runId}` });
+		const entries = [custom(ENTRY_TYPE, encodeRun(stays)), custom(RUN_ENTRY, encodeRun(moves))];
+		const lifetimes = (...more: SessionEntry[]) =>
+			readRuns([...entries, ...more]).runs.map(({ lifetime, progress }) => [lifetime.kind, progress.kind]);
+		assert.deepEqual(lifetimes(), [["background", "running"]]);
+		assert.deepEqual(lifetimes(custom(ENTRY_TYPE, encodeRun(stays))), [["foreground", "running"]]);
+		const end = custom(ENTRY_TYPE, encodeRun({ ...stays, progress: ended() }));
+		assert.deepEqual(lifetimes(end), [["foreground", "ended"]]);
+	});
+
 	test("an entry without a text has that of its messages [A88, A91]", () => {
 		const answer = { role: "assistant", content: [{ type: "text", text: "The old answer." }], stopReason: "stop" };
 		const { text: _text, ...entry } = encodeRun(keptRun());

@@ -5,8 +5,8 @@ import { after, before, describe, test } from "node:test";
 import { presenceAt } from "../../src/child/presence.ts";
 import { resultWithout } from "../../src/domain/conclude.ts";
 import { initialState } from "../../src/domain/state.ts";
-import { connectControl } from "../../src/run/control-client.ts";
-import { endUnwatched, type Found, findRun } from "../../src/run/watch.ts";
+import { type ControlClient, connectControl } from "../../src/run/control-client.ts";
+import { endUnwatched, type Found, findRun, watch } from "../../src/run/watch.ts";
 import { leaveResult } from "../../src/run-directory/result.ts";
 import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
 import { isAlive } from "../rig/processes.ts";
@@ -57,6 +57,21 @@ describe("looking for a run again", () => {
 		const lost = resultWithout(run.runId, initialState, { kind: "lost" }, 1);
 		assert.deepEqual(await leaveResult(run.directory, lost), JSON.parse(JSON.stringify(result)));
 		assert.deepEqual(resultIn(run.directory).outcome, { kind: "completed", text: "the answer", end: "natural" });
+	});
+
+	test("whoever was detached from a run is not told of its end, also where that comes at the same moment", async () => {
+		const run = yard.start([{ say: "the answer" }]);
+		await run.done;
+		const detach = new AbortController();
+		const next = async () => {
+			detach.abort();
+			return undefined;
+		};
+		const control = { next, close() {} } as unknown as ControlClient;
+		const started = { runId: run.runId, directory: run.directory, socket: join(yard.temporary, "nobody") };
+		const state = await watch(started, control, () => {}, detach.signal);
+		assert.equal(state.phase.kind, "running");
+		assert.equal(state.messageCount, 2, "what it had done before is known");
 	});
 
 	test("a run that cannot be reached for another reason is not touched, and not lost", async () => {
