@@ -28,7 +28,6 @@ import { nameFleetKey } from "./present/fleet-key.ts";
 import type { Limit } from "./present/limits-text.ts";
 import { COMPLETION_MESSAGE } from "./records/session-entries.ts";
 import type { FleetHost } from "./session/fleet.ts";
-import { listRuns } from "./session/listed-runs.ts";
 import { INTERRUPTED_MESSAGE, interruptedNotice, rebuildForeground, startedRuns } from "./session/rebuild.ts";
 import { spentOf } from "./session/spending.ts";
 import { giveTurnsForEnds } from "./session/turns-for-ends.ts";
@@ -91,11 +90,6 @@ export default function register(pi: ExtensionAPI): void {
 	);
 }
 
-const runningNow = ({ live, store }: Host) => [
-	...live.runs,
-	...store.background.filter(({ progress }) => progress.kind === "running"),
-];
-
 /** The last thing that is written, once the terminal is the shell's again. */
 function sayWhatKeepsRunning({ store }: Host): void {
 	const text = keepsRunningText(store.background);
@@ -111,13 +105,12 @@ function registerFleet(pi: ExtensionAPI, host: LiveHost): void {
 		live: host.live,
 		background: host.background,
 		places: () => ({ cwd: host.context()?.cwd ?? process.cwd(), agentDirectory: agentDirectory() }),
+		contextWindow: ({ provider, id }) => host.context()?.modelRegistry.find(provider, id)?.contextWindow,
 	};
 	pi.registerCommand(
 		"subagents",
 		subagentsCommand({
 			...fleet,
-			list: (context) => listRuns(host, parentOf(host, context).runPlaces),
-			running: () => runningNow(host),
 			limits: (context) => limitsOf(host, context, loadSettings(agentDirectory(), trustContextOf(context))),
 			doctor: (context) => doctor(context, doctorHost(host, context)),
 			openFleet: (context, runId) => openFleet(fleet, context, runId),

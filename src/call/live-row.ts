@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { Receipt, Steer } from "../domain/steer.ts";
 import { createSteer, refuseText, type SentMessage, sendMessage } from "../run/act-on-run.ts";
 import { type PreparedRun, STOPPED_BY_PERSON } from "../run/execute.ts";
+import type { StartedRun } from "../run/watch.ts";
 import type { LiveRun } from "../session/live-runs.ts";
 import type { Row } from "./row.ts";
 
@@ -30,15 +31,21 @@ export interface LiveRow {
 	over(): void;
 }
 
+const startedOf = ({ spec, directory }: PreparedRun): StartedRun => ({
+	...{ runId: spec.runId, directory, socket: spec.socket },
+});
+
 export function createLiveRow(
 	row: Row,
-	move: (run: PreparedRun, startedAt: number) => Promise<Result<undefined>>,
+	/** Calls `detach` when the run may go on alone; that says whether it has not ended before. */
+	move: (run: PreparedRun, startedAt: number, detach: () => boolean) => Promise<Result<undefined>>,
 ): LiveRow {
 	const stopping = new AbortController();
 	const moving = new AbortController();
 	let stage: Stage = { kind: "queued", waiting: [] };
-	const send = ({ spec, directory, token }: PreparedRun, steer: Steer) =>
-		sendMessage({ runId: spec.runId, directory, socket: spec.socket }, steer, { as: "session", token });
+	let started: StartedRun | undefined;
+	const send = (run: PreparedRun, steer: Steer) =>
+		sendMessage(startedOf(run), steer, { as: "session", token: run.token });
 	const keep = (steer: Steer, waiting: readonly Waiting[]): SentMessage => {
 		const { promise, resolve } = Promise.withResolvers<Receipt>();
 		stage = { kind: "queued", waiting: [...waiting, { steer, settle: resolve }] };
@@ -51,8 +58,11 @@ export function createLiveRow(
 		get sessionId() {
 			return row.request.sessionId;
 		},
-		get directory() {
-			return stage.kind === "begun" ? stage.run.directory : undefined;
+		get started() {
+			return started;
+		},
+		get limits() {
+			return row.plan.ok ? row.plan.value.spec.limits : undefined;
 		},
 		get state() {
 			return row.state;
@@ -74,9 +84,11 @@ export function createLiveRow(
 			if (stage.kind === "queued" || phase.kind !== "running") {
 				return err(`"${row.request.label}" is queued: only a running task can go to the background`);
 			}
-			const moved = await move(stage.run, phase.since);
-			if (moved.ok) moving.abort();
-			return moved;
+			return await move(stage.run, phase.since, () => {
+				if (stage.kind === "over") return false;
+				moving.abort();
+				return true;
+			});
 		},
 	};
 	return {
@@ -86,6 +98,7 @@ export function createLiveRow(
 		begun(run) {
 			const waiting = stage.kind === "queued" ? stage.waiting : [];
 			stage = { kind: "begun", run };
+			started = startedOf(run);
 			for (const { steer, settle } of waiting) {
 				void send(run, steer)
 					.then(async (sent): Promise<Receipt> => (sent.ok ? await sent.value.settled : { kind: "undelivered" }))

@@ -1,11 +1,14 @@
 import type { ExtensionContext, Theme } from "@earendil-works/pi-coding-agent";
-import { type Component, Input, type KeyId, matchesKey } from "@earendil-works/pi-tui";
+import { type Component, type KeyId, matchesKey } from "@earendil-works/pi-tui";
 import type { Result } from "../domain/result.ts";
 import { fleetRows } from "../present/fleet-view.ts";
 import { filled, panelRows } from "../present/panel-view.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
-import { receiptText, transcriptRows, watchTitle } from "../present/watch-view.ts";
+import { BEGINNING, type Position, rowsFrom, scrolled } from "../present/scroll.ts";
+import { receiptText, transcriptBlocks, watchTitle } from "../present/watch-view.ts";
 import { createFleet, type Fleet, type FleetHost, type FleetRun, type FleetScope, SCOPES } from "../session/fleet.ts";
+import { hasEnded } from "../session/fleet-run.ts";
+import { createMessageInput, type MessageInput } from "./message-input.ts";
 
 /** What the overlay shows: the list, or one run. */
 type Mode = { readonly kind: "list" } | { readonly kind: "watch"; readonly runId: string };
@@ -81,10 +84,12 @@ class FleetOverlay {
 	scope: FleetScope = "session";
 	private mode: Mode = { kind: "list" };
 	private selected: string | undefined;
-	/** Rows above the end; 0 follows it. */
-	private scroll = 0;
+	/** From where the watched run is shown. */
+	private top: Position = "end";
+	/** Rows to scroll by, up or down, when it is drawn the next time. */
+	private scrollBy = 0;
 	private page = 10;
-	private input: Input | undefined;
+	private input: MessageInput | undefined;
 	private deafUntil = 0;
 	private armed: { readonly runId: string; readonly until: number } | undefined;
 	private notice: { readonly text: string; readonly until: number } | undefined;
@@ -111,7 +116,7 @@ class FleetOverlay {
 	watch(runId: string): void {
 		this.selected = runId;
 		this.mode = { kind: "watch", runId };
-		this.scroll = 0;
+		this.top = "end";
 	}
 
 	render(width: number): string[] {
@@ -119,6 +124,7 @@ class FleetOverlay {
 		const run = this.current();
 		if (run) this.fleet.attend(run);
 		if (this.mode.kind === "watch" && run) return this.watchRows(run, width, height);
+		this.fleet.watch(undefined);
 		const runs = this.fleet.runs(this.scope);
 		for (const each of runs) if (each.shown === "running") this.fleet.attend(each);
 		const selected = Math.max(
@@ -137,12 +143,13 @@ class FleetOverlay {
 		const room = Math.max(1, height - 2 - (foot ? 1 + foot.rows.length : 0));
 		this.page = Math.max(1, room - 2);
 		const now = Date.now();
-		const rows = transcriptRows(run, { width: Math.max(8, width - 4), theme: this.theme, now });
-		this.scroll = Math.max(0, Math.min(this.scroll, rows.length - room));
-		const first = Math.max(0, rows.length - room - this.scroll);
-		const corner = this.scroll > 0 ? `${this.scroll} more below` : "";
+		const place = { width: Math.max(8, width - 4), theme: this.theme, now };
+		const blocks = transcriptBlocks(run, this.fleet.watch(run), place);
+		if (this.scrollBy !== 0) this.top = scrolled(blocks, this.top, this.scrollBy, room);
+		this.scrollBy = 0;
+		const corner = this.top === "end" ? "" : "more below";
 		const keys = this.noticeText() ?? (this.input ? INPUT_KEYS : WATCH_KEYS);
-		const body = filled(rows.slice(first, first + room), room);
+		const body = filled(rowsFrom(blocks, this.top, room), room);
 		return panelRows({ title: watchTitle(run, now), corner, body, foot, keys }, width, this.theme);
 	}
 
@@ -153,22 +160,22 @@ class FleetOverlay {
 	}
 
 	/** While the input is open every letter belongs to the message. */
-	private handleMessage(data: string, input: Input): void {
+	private handleMessage(data: string, input: MessageInput): void {
 		if (matchesKey(data, "escape")) this.input = undefined;
-		else if (matchesKey(data, "enter")) this.send(input.getValue(), "turn-end");
-		else if (matchesKey(data, "ctrl+n")) this.send(input.getValue(), "now");
+		else if (matchesKey(data, "enter")) this.send(input.text(), "turn-end");
+		else if (matchesKey(data, "ctrl+n")) this.send(input.text(), "now");
 		else input.handleInput(data);
 	}
 
 	private handleWatch(data: string): void {
 		const is = (...keys: KeyId[]) => keys.some((key) => matchesKey(data, key));
 		if (is("escape")) this.mode = { kind: "list" };
-		else if (is("up")) this.scroll += 1;
-		else if (is("down")) this.scroll -= 1;
-		else if (is("pageUp")) this.scroll += this.page;
-		else if (is("pageDown")) this.scroll -= this.page;
-		else if (is("home")) this.scroll = Number.MAX_SAFE_INTEGER;
-		else if (is("end")) this.scroll = 0;
+		else if (is("up")) this.scrollBy -= 1;
+		else if (is("down")) this.scrollBy += 1;
+		else if (is("pageUp")) this.scrollBy -= this.page;
+		else if (is("pageDown")) this.scrollBy += this.page;
+		else if (is("home")) this.top = BEGINNING;
+		else if (is("end")) this.top = "end";
 		else this.handleAction(data);
 	}
 
@@ -214,13 +221,12 @@ class FleetOverlay {
 	}
 
 	private openInput(run: FleetRun): void {
-		if (run.shown !== "running" && run.shown !== "queued" && run.shown !== "asks") {
+		if (hasEnded(run)) {
 			this.deafUntil = Date.now() + DEAF_MS;
 			return void this.say("It has ended. r puts a request to resume it into the editor.");
 		}
 		this.watch(run.runId);
-		this.input = new Input();
-		this.input.focused = true;
+		this.input = createMessageInput();
 	}
 
 	private send(text: string, when: "turn-end" | "now"): void {
@@ -236,8 +242,7 @@ class FleetOverlay {
 	}
 
 	private stop(run: FleetRun): void {
-		if (run.shown !== "running" && run.shown !== "queued" && run.shown !== "asks")
-			return void this.say("It has ended.");
+		if (hasEnded(run)) return void this.say("It has ended.");
 		const now = Date.now();
 		if (this.armed?.runId !== run.runId || this.armed.until < now) {
 			this.armed = { runId: run.runId, until: now + TWICE_MS };

@@ -2,9 +2,11 @@ import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { err, ok, type Result } from "../domain/result.ts";
 import { transcriptText } from "../present/fleet-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
+import { WORDS } from "../present/task-state.ts";
 import { receiptText } from "../present/watch-view.ts";
 import { readRun } from "../run-directory/read.ts";
 import { createFleet, type Fleet, type FleetHost, type FleetRun } from "../session/fleet.ts";
+import { hasEnded } from "../session/fleet-run.ts";
 import { tell } from "./profile-host.ts";
 
 /** What the words need besides the runs. */
@@ -13,26 +15,44 @@ export interface SteeringHost extends FleetHost {
 	openFleet(context: ExtensionCommandContext, runId: string | undefined): Promise<void>;
 }
 
-/** What can be done to one run, and what a person is told of it while typing. */
-export const STEERING: Readonly<Record<string, string>> = {
-	watch: "the transcript of one",
-	message: "a text for a running one",
-	background: "let a running task go on by itself",
-};
+/** What can be done to one run. */
+export const STEERING = ["watch", "message", "stop", "background"] as const;
+type Verb = (typeof STEERING)[number];
 
-/** `watch <id>`, `message <id> <text>` and `background <id>`. */
+export const isSteering = (verb: string): verb is Verb => STEERING.some((each) => each === verb);
+
+/** `watch <id>`, `message <id> <text>`, `stop <id>` and `background <id>`. */
 export async function steer(args: string, host: SteeringHost, context: ExtensionCommandContext): Promise<void> {
 	const { verb = "", id = "", text } = wordsOf(args);
-	const run = findRun(id, createFleet(host).runs("session"));
-	if (run.ok) await act(verb, run.value, text, host, context);
-	else tell(context, run.error, "error");
+	const fleet = createFleet(host);
+	const run = await locate(verb === "message" ? id : wholeOf(args, id), fleet);
+	if (!run.ok) return tell(context, run.error, "error");
+	if (verb === "watch") return await watch(run.value, host, context);
+	if (verb === "message") return await message(fleet, run.value, text ?? "", context);
+	if (verb === "stop") return await stop(fleet, run.value, context);
+	const released = await fleet.release(run.value);
+	const words = `${sanitizeLine(run.value.label)} goes on in the background (run: ${run.value.runId})`;
+	tell(context, released.ok ? words : released.error, released.ok ? "info" : "error");
+}
+
+/** Where nothing follows it, a name with blanks needs no quotes. */
+const wholeOf = (args: string, id: string): string =>
+	/^\s*\S+\s+["']/.test(args) ? id : (/^\s*\S+\s+([\s\S]*?)\s*$/.exec(args)?.[1] ?? id);
+
+/** A run of this session, else of any: a run of another one is meant by whoever knows its id. */
+async function locate(id: string, fleet: Fleet): Promise<Result<FleetRun>> {
+	const own = fleet.runs("session");
+	if (meantBy(id, own).length > 0) return findRun(id, own);
+	await fleet.look("all");
+	const all = fleet.runs("all");
+	return findRun(id, meantBy(id, all).length > 0 ? all : own);
 }
 
 /** For completion: by name, with what each was asked. */
 export function steeringItems(host: FleetHost) {
 	const runs = createFleet(host).runs("session");
-	const alive = runs.filter(({ endedAt }) => endedAt === undefined);
-	return Object.keys(STEERING).flatMap((verb) =>
+	const alive = runs.filter((run) => !hasEnded(run));
+	return STEERING.flatMap((verb) =>
 		(verb === "watch" ? runs : alive).map((run) => ({
 			value: `${verb} ${run.runId}`,
 			label: `${verb} ${sanitizeLine(run.label)}`,
@@ -41,22 +61,17 @@ export function steeringItems(host: FleetHost) {
 	);
 }
 
-async function act(
-	verb: string,
-	run: FleetRun,
-	text: string | undefined,
-	host: SteeringHost,
-	context: ExtensionCommandContext,
-): Promise<void> {
-	if (verb === "watch") {
-		if (context.mode === "tui") return await host.openFleet(context, run.runId);
-		return tell(context, await transcriptOf(run), "info");
-	}
-	const fleet = createFleet(host);
-	if (verb === "message") return await message(fleet, run, text ?? "", context);
-	const released = await fleet.release(run);
-	const words = `${sanitizeLine(run.label)} goes on in the background (run: ${run.runId})`;
-	tell(context, released.ok ? words : released.error, released.ok ? "info" : "error");
+async function watch(run: FleetRun, host: SteeringHost, context: ExtensionCommandContext): Promise<void> {
+	if (context.mode === "tui") return await host.openFleet(context, run.runId);
+	const state = run.state ?? (run.directory === undefined ? undefined : await readRun(run.directory));
+	tell(context, transcriptText({ ...run, state }), "info");
+}
+
+export async function stop(fleet: Fleet, run: FleetRun, context: ExtensionCommandContext): Promise<void> {
+	const name = `${sanitizeLine(run.label)} (run ${run.runId})`;
+	if (hasEnded(run)) return tell(context, `${name} has already ended: ${WORDS[run.shown]}`, "error");
+	const stopped = await fleet.stop(run);
+	tell(context, stopped.ok ? `Stopping ${name}` : stopped.error, stopped.ok ? "info" : "error");
 }
 
 /** Answers `queued` at once, and what became of it when that is known: `pi -p` has left by then. */
@@ -74,28 +89,33 @@ async function message(fleet: Fleet, run: FleetRun, text: string, context: Exten
 	});
 }
 
-async function transcriptOf(run: FleetRun): Promise<string> {
-	const state = run.state ?? (run.directory === undefined ? undefined : await readRun(run.directory));
-	return transcriptText({ ...run, state });
+const MAX_NAMED = 20;
+
+/** By run id, by session id (its newest run), or by name: of those that have it, the ones that run. */
+function meantBy(id: string, runs: readonly FleetRun[]): readonly FleetRun[] {
+	const exact = runs.find(({ runId }) => runId === id) ?? newest(runs.filter(({ sessionId }) => sessionId === id));
+	if (exact) return [exact];
+	const named = runs.filter(({ label }) => label === id);
+	const running = named.filter((run) => !hasEnded(run));
+	return running.length > 0 ? running : named;
 }
 
-/** By run id, by session id (its newest run), or by a name that only one has. */
+/** The one run that is meant, or why there is none. */
 export function findRun(id: string, runs: readonly FleetRun[]): Result<FleetRun> {
-	const exact = runs.find(({ runId }) => runId === id) ?? newest(runs.filter(({ sessionId }) => sessionId === id));
-	if (exact) return ok(exact);
-	const named = runs.filter(({ label }) => label === id);
-	const running = named.filter(({ endedAt }) => endedAt === undefined);
-	const [only] = running.length > 0 ? running : named;
-	if (only && (running.length === 1 || named.length === 1)) return ok(only);
-	if (only) return err(`"${id}" is the name of ${named.length} runs: ${named.map(({ runId }) => runId).join(", ")}`);
-	return err(`Unknown run: "${id}". Known runs: ${runs.map(({ runId }) => runId).join(", ") || "(none)"}`);
+	const meant = meantBy(id, runs);
+	const [only] = meant;
+	if (only && meant.length === 1) return ok(only);
+	const name = sanitizeLine(id);
+	if (only) return err(`"${name}" is the name of ${meant.length} runs: ${meant.map(({ runId }) => runId).join(", ")}`);
+	const known = runs.slice(0, MAX_NAMED).map(({ label, runId }) => `${sanitizeLine(label)} (${runId})`);
+	return err(`Unknown run: "${name}". Known runs: ${known.join(", ") || "(none)"}`);
 }
 
 const newest = (runs: readonly FleetRun[]) => runs.toSorted((a, b) => b.startedAt - a.startedAt)[0];
 
 /** The verb, the id (in quotes where a name has blanks), and the rest as it was typed. */
 export function wordsOf(args: string): { readonly [word in "verb" | "id" | "text"]: string | undefined } {
-	const found = /^\s*(\S+)(?:\s+(?:"([^"]*)"|(\S+))(?:\s([\s\S]*))?)?/.exec(args);
-	const [, verb, quoted, plain, text] = found ?? [];
+	const found = /^\s*(\S+)(?:\s+(?:(["'])(.*?)\2|(\S+))(?:\s([\s\S]*))?)?/.exec(args);
+	const [, verb, , quoted, plain, text] = found ?? [];
 	return { verb, id: quoted ?? plain, text };
 }

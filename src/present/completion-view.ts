@@ -2,6 +2,7 @@ import type { Theme } from "@earendil-works/pi-coding-agent";
 import type { Component } from "@earendil-works/pi-tui";
 import { type CompletionDetails, STATUS_SIGNS } from "./background-text.ts";
 import { fitLine } from "./fit.ts";
+import { markdownRows } from "./markdown-view.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { renderTruncatedText } from "./text-view.ts";
 
@@ -15,16 +16,27 @@ export function renderCompletion(
 ): Component | undefined {
 	const details = message.details as CompletionDetails | undefined;
 	if (typeof details?.text !== "string" || typeof details.cost !== "number") return undefined;
-	const text = renderTruncatedText(details.text, SHOWN_LINES, expanded, theme);
 	const pad = " ".repeat(outputPad);
+	let drawn: { width: number; rows: string[] } | undefined;
 	return {
 		render(width) {
+			if (drawn?.width === width) return drawn.rows;
 			const inner = Math.max(1, width - 2 * outputPad);
-			const rows = [headline(details, inner, theme), ...(details.text === "" ? [] : text.render(inner))];
-			return rows.map((row) => pad + row);
+			const rows = [headline(details, inner, theme), ...answerRows(details.text, inner, expanded, theme)];
+			drawn = { width, rows: rows.map((row) => pad + row) };
+			return drawn.rows;
 		},
-		invalidate: () => text.invalidate(),
+		invalidate() {
+			drawn = undefined;
+		},
 	};
+}
+
+function answerRows(text: string, width: number, expanded: boolean, theme: Theme): string[] {
+	const rows = markdownRows(text, width, theme);
+	const left = rows.length - SHOWN_LINES;
+	if (expanded || left <= 0) return rows;
+	return [...rows.slice(0, SHOWN_LINES), theme.fg("muted", fitLine(`... (${left} more lines)`, width))];
 }
 
 /** The message that tells of runs that broke off: its words, and not the name that it has among ours. */

@@ -13,5 +13,7 @@ export function transcriptText(run: ListedRun): string {
 		if (entry.kind === "stray") return [`[${entry.stream}]: ${entry.text}`];
 		return entry.kind === "steer" ? [steerText(entry.steer)] : describeMessage(entry.message);
 	});
-	return sanitize([head, ...said, ...(state.partial === "" ? [] : [state.partial])].join("\n"));
+	const left = state.messageCount - state.entries.filter(({ kind }) => kind === "message").length;
+	const gap = left > 0 ? [`[${left} earlier messages are left out; the run's directory has them]`] : [];
+	return sanitize([head, ...gap, ...said, ...(state.partial === "" ? [] : [state.partial])].join("\n"));
 }

@@ -1,7 +1,8 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import type { Theme, ThemeColor } from "@earendil-works/pi-coding-agent";
+import type { Limits } from "../domain/spec.ts";
 import type { RunState } from "../domain/state.ts";
-import { type Doing, doingOf } from "./doing.ts";
+import { type Doing, doingNow, doingOf } from "./doing.ts";
 import { firstLine } from "./end-note.ts";
 import { columnsOf, fitEnd, fitLine } from "./fit.ts";
 import { filled, panelRows } from "./panel-view.ts";
@@ -16,7 +17,12 @@ export interface ListedRun {
 	readonly runId: string;
 	readonly label: string;
 	readonly task: string;
-	readonly model: string | undefined;
+	readonly model: { readonly provider: string; readonly id: string } | undefined;
+	/** How many tokens its model takes in; undefined where nobody knows. */
+	readonly contextWindow: number | undefined;
+	readonly limits: Pick<Limits, "timeoutMs" | "idleGraceMs"> | undefined;
+	/** Whether this session has started it, another one of its project, or one of another project. */
+	readonly origin: "session" | "project" | "elsewhere";
 	readonly lifetime: "foreground" | "background";
 	readonly cwd: string;
 	readonly shown: TaskState;
@@ -88,11 +94,11 @@ const WORD_COLUMNS = 9;
 const NAME_COLUMNS = 12;
 
 function runRow(run: ListedRun, isSelected: boolean, width: number, now: number, theme: Theme): string {
-	const doing = run.shown === "running" && run.state ? doingOf(run.state, PLACE) : undefined;
+	const doing = nowOf(run, now);
 	const time = run.startedAt > 0 ? durationText((run.endedAt ?? now) - run.startedAt) : "";
 	const cost = costText(run.usage.cost.total, run.usage.totalTokens);
 	const figures = [
-		...(width >= 90 ? [fitLine(sanitizeLine(run.model ?? ""), 12).padEnd(13)] : []),
+		...(width >= 90 ? [fitLine(sanitizeLine(run.model?.id ?? ""), 12).padEnd(13)] : []),
 		time.padStart(7),
 		...(width >= 70 ? [cost.padStart(8)] : []),
 	].join("");
@@ -115,19 +121,33 @@ function runRow(run: ListedRun, isSelected: boolean, width: number, now: number,
 	return row.join("");
 }
 
+/** What a running one does at this moment, also that it is over its limit. */
+export function nowOf({ shown, state, startedAt, limits }: ListedRun, now: number): Doing | undefined {
+	if (shown !== "running" || !state) return undefined;
+	const [timeout, grace] = [(limits?.timeoutMs ?? 0) / 1_000, (limits?.idleGraceMs ?? 0) / 1_000];
+	return doingNow({ startedAt, timeout, grace, doing: doingOf(state, PLACE) }, now);
+}
+
 const PLACE = { width: 200, cwd: "", home: "" };
 const pad = (text: string, width: number) => text + " ".repeat(Math.max(0, width - columnsOf(text)));
 
 /** What it does, or how it ended, or what it was asked while it waits. */
 function aboutRun(run: ListedRun, doing: Doing | undefined, width: number, now: number): string {
-	const background = run.lifetime === "background" && run.shown === "running" ? " · background" : "";
+	const where = whereText(run);
 	if (doing) {
 		const since = doing.since > 0 && now - doing.since >= 1_000 ? ` (${durationText(now - doing.since)})` : "";
-		const tail = `${since}${background}`;
+		const tail = fitLine(`${doing.tail?.short ?? ""}${since}${where}`, width);
 		return (doing.keep === "end" ? fitEnd : fitLine)(doing.text, Math.max(0, width - columnsOf(tail))) + tail;
 	}
-	if (run.shown === "running") return fitLine(`${firstLine(run.task)}${background}`, width);
+	if (run.shown === "running") return fitLine(`${firstLine(run.task)}${where}`, width);
 	return fitLine(sanitizeLine(run.shown === "queued" ? run.task : firstLine(run.note ?? "")), width);
+}
+
+/** ` · background · another session`: what is not so for a task of a call of this session. */
+function whereText({ lifetime, origin, cwd }: ListedRun): string {
+	const project = sanitizeLine(cwd.split(/[\\/]/).at(-1) ?? "");
+	const origins = { session: "", project: " · another session", elsewhere: ` · in ${project || "another project"}` };
+	return `${lifetime === "background" ? " · background" : ""}${origins[origin]}`;
 }
 
 /** Its task, and the last it has said and done. */

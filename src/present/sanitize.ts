@@ -23,5 +23,8 @@ export function sanitize(text: string): string {
 	return stripVTControlCharacters(lines).replace(CONTROLS, "").replace(INVISIBLE, "").toWellFormed();
 }
 
+/** Without what has no picture: for a row that is painted already, of text without control characters. */
+export const withoutInvisible = (row: string): string => row.replace(INVISIBLE, "");
+
 /** The same on one line. */
 export const sanitizeLine = (text: string): string => sanitize(text).replace(/\s+/g, " ").trim();

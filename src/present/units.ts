@@ -8,6 +8,10 @@ export function durationText(ms: number): string {
 	return left === 0 ? `${hours}h` : `${hours}h${two(left)}m`;
 }
 
+/** How long a step took: `0.0s`, `4.1s`, `14s`. */
+export const stepTimeText = (ms: number): string =>
+	ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)}s` : durationText(ms);
+
 const two = (count: number) => String(count).padStart(2, "0");
 
 /** `950`, `4.2k`, `14k`, `1.5M`. */

@@ -1,7 +1,7 @@
-import { getMarkdownTheme, type Theme, type ThemeColor } from "@earendil-works/pi-coding-agent";
-import { Markdown } from "@earendil-works/pi-tui";
+import type { Theme, ThemeColor } from "@earendil-works/pi-coding-agent";
 import { partsOfCall } from "./doing.ts";
 import { columnsOf, fitLine } from "./fit.ts";
+import { markdownRows } from "./markdown-view.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import type { Columns } from "./task-row-view.ts";
 import { allLinesOf, type TaskWindow } from "./window.ts";
@@ -62,7 +62,7 @@ export function expandedRows(window: TaskWindow, { theme, width }: Frame): strin
 	const rows = [
 		...section("Task", wrapped(window.task ?? "", inside, "toolOutput", theme)),
 		...section("Steps", stepRows(window, inside, theme)),
-		...section("Answer", answerRows(window, inside, theme)),
+		...section("Answer", markdownRows(window.answer ?? "", inside, theme)),
 		...(window.errorMessage === undefined ? [] : wrapped(window.errorMessage, room, "error", theme)),
 		...(window.remarks ?? []).flatMap((remark) => wrapped(remark, room, "warning", theme)),
 		...idRows(window, room).map((row) => theme.fg("muted", row)),
@@ -83,17 +83,6 @@ function stepRows(window: TaskWindow, width: number, theme: Theme): string[] {
 	const lines = allLinesOf(window);
 	const end = answer === undefined ? lines.length : lines.findLastIndex(({ kind }) => kind === "tool") + 1;
 	return lineRows(lines.slice(0, end), width, Number.POSITIVE_INFINITY, theme).map((row) => row());
-}
-
-function answerRows({ answer }: TaskWindow, width: number, theme: Theme): string[] {
-	if (answer === undefined || answer.trim() === "") return [];
-	if (width < 8) return wrapped(answer, width, "text", theme);
-	try {
-		const text = sanitize(answer).trim().replaceAll("\t", "   ");
-		return new Markdown(text, 0, 0, getMarkdownTheme()).render(width).map((row) => row.trimEnd());
-	} catch {
-		return wrapped(answer, width, "text", theme); // without pi's own theme, as in a test
-	}
 }
 
 /** None is ever broken in two where it can be helped: they are for copying. */

@@ -5,7 +5,7 @@ import { MAX_STEER_CHARS, type Receipt, type Sender, type Steer } from "../domai
 import { readRun } from "../run-directory/read.ts";
 import { readResult } from "../run-directory/result.ts";
 import { type Answer, type ControlClient, connectControl } from "./control-client.ts";
-import { killSupervisor, type StartedRun } from "./watch.ts";
+import { killSupervisor, type StartedRun, startOf } from "./watch.ts";
 
 /** Who sends a message, and by what its supervisor believes that. */
 export type Proof =
@@ -40,6 +40,7 @@ export async function sendMessage(run: StartedRun, steer: Steer, proof: Proof): 
 	const connected = await connect(run);
 	if (!connected.ok) return connected;
 	const control = connected.value;
+	if (proof.as === "process" && !(await takesMessages(run))) return refuse(control, tooOld(run));
 	const settled = receiptOf(run, control, steer.id);
 	const answer = nextAnswer(control, (said) => said.type !== "steered" || said.id === steer.id);
 	control.send({ type: "steer", steer, ...proof });
@@ -84,6 +85,25 @@ export async function releaseRun(run: StartedRun, token: string): Promise<Result
 	if (said.kind !== "answer") return refuse(control, hasEnded(run));
 	return refuse(control, said.answer.type === "refused" ? said.answer.why : tooOld(run));
 }
+
+/**
+ * Whether a run that somebody else started is of a version that takes messages. An older supervisor must not be asked: it hangs up
+ * on what it does not know, takes that for the end of its parent, and stops the run.
+ */
+async function takesMessages(run: StartedRun): Promise<boolean> {
+	const deadline = Date.now() + ANSWER_MS;
+	while (!run.distrusted) {
+		const started = await startOf(run.directory);
+		if (started) return (started.protocol ?? 1) >= STEER_PROTOCOL;
+		if (Date.now() > deadline) return false;
+		await new Promise((resolve) => setTimeout(resolve, LOOK_MS)); // it is just being started
+	}
+	return true; // its directory may not be read, and it is one of our own background runs, which such an end does not stop
+}
+
+/** The first that knows `steer`. */
+const STEER_PROTOCOL = 2;
+const LOOK_MS = 50;
 
 async function connect(run: StartedRun): Promise<Result<ControlClient>> {
 	if (!isSocketOf(run.runId, run.socket))

@@ -1,8 +1,9 @@
 import type { Result } from "../domain/result.ts";
-import type { RunSpec } from "../domain/spec.ts";
+import type { Limits, RunSpec } from "../domain/spec.ts";
 import type { RunState } from "../domain/state.ts";
 import type { Steer } from "../domain/steer.ts";
 import type { SentMessage } from "../run/act-on-run.ts";
+import type { StartedRun } from "../run/watch.ts";
 
 /** A task of a call of this session that is queued or runs, and what a person can do about it. */
 export interface LiveRun {
@@ -11,8 +12,9 @@ export interface LiveRun {
 	readonly family: RunSpec["family"];
 	readonly label: string;
 	readonly task: string;
-	/** Undefined while it is queued. */
-	readonly directory: string | undefined;
+	/** How its supervisor is reached; undefined while it is queued. */
+	readonly started: StartedRun | undefined;
+	readonly limits: Limits | undefined;
 	readonly state: RunState;
 	/** To a queued task: waits for its first turn. */
 	message(text: string, when: Steer["when"]): Promise<Result<SentMessage>>;

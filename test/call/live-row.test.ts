@@ -122,6 +122,17 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.match((await moved.release()).ok ? "" : "refused", /refused/);
 	});
 
+	test("to background: the session has its entry first; without one the task stays in its call and comes to its end", async () => {
+		const host = yard.session();
+		const call = host.delegate({ tasks: [task("a", { say: "so far" }, { receive: 1 })] });
+		const run = await live(host, "a", works);
+		host.session.end();
+		const released = await run.release();
+		assert.match(released.ok ? "" : released.error, /could not be kept in the session/);
+		await run.message("finish", "turn-end");
+		assert.deepEqual(linesOf(await call), ["✓ a: completed (session)"]);
+	});
+
 	test("to background is refused for a queued task", async () => {
 		const host = yard.session({}, { maxConcurrency: 1 });
 		const call = host.delegate({ tasks: [task("a", { receive: 1 }), task("b", { say: "b" })] });

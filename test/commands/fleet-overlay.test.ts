@@ -36,7 +36,8 @@ function liveRun(label: string, state: RunState, changes: Partial<LiveRun> = {})
 	let stops = 0;
 	const run = {
 		...{ runId: `20261118-01001${label.length}-36c6f4d5`, sessionId: `session-${label}`, family: "delegate" },
-		...{ label, task: `look at ${label}\nall of it`, directory: "/runs/x", state },
+		...{ label, task: `look at ${label}\nall of it`, state, limits: undefined },
+		started: { runId: "x", directory: "/nowhere/x", socket: "/nowhere/x" },
 		async message(text: string, when: string) {
 			const { promise, resolve } = Promise.withResolvers<Receipt>();
 			sent.push({ text, when, settle: resolve });
@@ -54,7 +55,7 @@ function openOverlay(runs: readonly LiveRun[], watch?: string) {
 	for (const run of runs) live.add(run);
 	const closed: Request[] = [];
 	const host = {
-		...{ store: createRunStore(), live, background: undefined },
+		...{ store: createRunStore(), live, background: undefined, contextWindow: () => 128_000 },
 		places: () => ({ cwd: "/nowhere", agentDirectory: "/nowhere" }),
 	} as unknown as FleetHost;
 	const view = createOverlay(
@@ -210,7 +211,7 @@ describe("/subagents in words", () => {
 
 	test("a run is found by its id, its session or a name that only one has", () => {
 		const run = (runId: string, label: string, endedAt?: number) =>
-			({ runId, sessionId: `s-${runId}`, label, startedAt: 1, endedAt }) as FleetRun;
+			({ runId, sessionId: `s-${runId}`, label, startedAt: 1, shown: endedAt ? "done" : "running" }) as FleetRun;
 		const runs = [run("1", "a"), run("2", "b", 9), run("3", "b"), run("4", "c", 9), run("5", "c", 9)];
 		const found = (id: string) => {
 			const result = findRun(id, runs);
@@ -221,6 +222,6 @@ describe("/subagents in words", () => {
 		assert.equal(found("a"), "1");
 		assert.equal(found("b"), "3", "the one that runs is meant");
 		assert.equal(found("c"), '"c" is the name of 2 runs: 4, 5');
-		assert.equal(found("d"), 'Unknown run: "d". Known runs: 1, 2, 3, 4, 5');
+		assert.equal(found("d"), 'Unknown run: "d". Known runs: a (1), b (2), b (3), c (4), c (5)');
 	});
 });

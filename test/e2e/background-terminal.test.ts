@@ -38,7 +38,7 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 		assert.match(expanded, /✓ scout completed/);
 		await terminal.type("/subagents list");
 		await terminal.sendKeys("Escape", "Enter");
-		await terminal.waitFor(/Sub-agents: 0 running, 0 queued, 1 ended\s+✓ scout: completed, \d+s, in the background/);
+		await terminal.waitFor(/Sub-agents: 0 running, 0 queued, 1 ended\s+✓ scout: done, \d+s, in the background/);
 		assert.equal(server.requests.filter(isParent).length, requests, "B62: nobody asked the model anything");
 	} finally {
 		await terminal.dispose();

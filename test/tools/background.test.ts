@@ -5,7 +5,6 @@ import { after, before, describe, test } from "node:test";
 import { parentOf } from "../../src/call/host.ts";
 import { subagentsCommand } from "../../src/commands/subagents.ts";
 import { BILLED_ENTRY, COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
-import { listRuns } from "../../src/session/listed-runs.ts";
 import { backgroundTool } from "../../src/tools/background-agent.ts";
 import { backgroundStatusTool } from "../../src/tools/background-status.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
@@ -309,16 +308,14 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.deepEqual(many.prepareArguments?.({ model: "M-7" }), { model: "M-7" });
 	});
 
-	test("/subagents lists all runs, stops one by its name, session id or run id, and lets choose", async () => {
-		const host = yard.session();
-		const { cwd } = host.context;
-		const places = { cwd, agentDirectory: join(cwd, "agent"), runsIn: "home" } as const;
+	/** `/subagents` as a person types it without a screen, and what was said and offered. */
+	function typed(host: RecordedHost) {
+		const { runPlaces } = parentOf(host.host, host.context);
 		const command = subagentsCommand({
 			...host.host,
-			places: () => places,
+			places: () => runPlaces,
+			contextWindow: () => undefined,
 			openFleet: async () => assert.fail("there is no screen"),
-			list: () => listRuns(host.host, places),
-			running: () => [...host.host.live.runs, ...host.host.store.background],
 			doctor: async () => {},
 			limits: () => [],
 		});
@@ -335,6 +332,12 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			await command.handler(args, { hasUI: true, ui } as never);
 			return said.at(-1) ?? "";
 		};
+		return { type, command, said, offered };
+	}
+
+	test("/subagents lists all runs, stops one by its name, session id or run id, and lets choose", async () => {
+		const host = yard.session();
+		const { type, command, offered } = typed(host);
 		assert.equal(await type("stop"), "No sub-agent is running");
 		assert.deepEqual(offered, []);
 		const { run } = (await begin(host, { preset: "scout", task: task({ hang: true }) })).details;
@@ -354,7 +357,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		);
 		assert.match(
 			await type("list"),
-			/\n● two words: running, \d+s \(run .*, session [0-9a-f]{16}\): \[\{"hang":true\}\]\n● other/,
+			/\n● two words: running, \d+s \(run .*, session [0-9a-f]{16}\): \[\{"hang":true\}\]$/m,
 		);
 		for (const wrong of ["halt", "watch", "list x"]) assert.match(await type(wrong), /^Usage: /);
 		assert.match(await type("watch scout"), /^● scout \(\d{8}-.*\): running\n/);
@@ -364,15 +367,13 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		assert.deepEqual(named, [{ ...named[0], label: "message two words", description: '[{"hang":true}]' }]);
 		assert.match(
 			await type("stop nobody"),
-			/^No run is called "nobody"\. Running: scout \(.*\), two words \(.*\), other \(/,
+			/^Unknown run: "nobody"\. Known runs: two words \(.*\), other \(.*\), scout \(/,
 		);
 		const complete = command.getArgumentCompletions?.(`stop ${run.runId.slice(0, 8)}`) as {
 			value: string;
 			label: string;
 		}[];
-		assert.ok(
-			complete.some(({ value, label }) => value === `stop ${run.runId}` && label === `stop scout (${run.runId})`),
-		);
+		assert.ok(complete.some(({ value, label }) => value === `stop ${run.runId}` && label === "stop scout"));
 		assert.match(await type('stop "two words"'), /^Stopping two words \(run /);
 		const other = host.host.live.runs.find(({ label }) => label === "other")?.sessionId ?? "";
 		assert.match(await type(`stop ${other}`), /^Stopping other \(run /);
@@ -380,7 +381,7 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 			(await delegated).lines.map((line) => line.replace(/ \(session: .*/, "")),
 			["■ two words: stopped by you", "■ other: stopped by you"],
 		);
-		assert.match(await type("stop other"), /^other \(run .*\) has already ended: aborted$/);
+		assert.match(await type("stop other"), /^other \(run .*\) has already ended: stopped$/);
 		const notices = host.session.notifications.length;
 		assert.equal(await type("stop"), `Stopping scout (run ${run.runId})`);
 		await ended(host);
@@ -394,11 +395,16 @@ describe("background_agent and background_agent_status", { concurrency: 3 }, () 
 		const first = yard.session();
 		const { run } = (await begin(first, { preset: "scout", task: task({ hang: true }) })).details;
 		const next = createRecordedHost({ cwd: first.context.cwd });
-		const { runPlaces } = parentOf(next.host, next.context);
-		const [listed, ...more] = await listRuns(next.host, runPlaces);
-		assert.deepEqual([listed?.runId, listed?.place, listed?.status, more], [run.runId, "elsewhere", "running", []]);
-		assert.equal(await listed?.stop(), undefined);
+		const { type } = typed(next);
+		const list = await type("list");
+		assert.match(list, /^Sub-agents: 1 running, 0 queued, 0 ended\n/);
+		assert.match(
+			list,
+			new RegExp(`\\n● scout: running, \\d+s, in the background, of another session \\(run ${run.runId}`),
+		);
+		assert.match(await type(`background ${run.runId}`), /in the background already/);
+		assert.equal(await type(`stop ${run.runId}`), `Stopping scout (run ${run.runId})`);
 		await ended(first);
-		assert.deepEqual(await listRuns(next.host, runPlaces), []);
+		assert.equal(await type("list"), "Sub-agents: 0 running, 0 queued, 0 ended");
 	});
 });
