@@ -236,21 +236,35 @@ describe("settings", () => {
 		write(ofProject(), { subagents: { isolation: "pid-namespace" } });
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, isolation: "pid-namespace" }, warnings: [] });
 		write(person(), { subagents: { isolation: "pid-namespace" } });
-		for (const isolation of ["none", "full"]) {
-			write(ofProject(), { subagents: { isolation } });
-			const { settings, warnings } = load({ flag: "approve" });
-			assert.equal(settings.isolation, "pid-namespace");
-			assert.match(
-				warnings.join("\n"),
-				/^.*subagents\.isolation cannot be loosened by a project; "pid-namespace" is used$/,
-			);
-		}
-		write(ofProject(), {});
-		write(person(), { subagents: { isolation: "full" } });
+		write(ofProject(), { subagents: { isolation: "none" } });
+		const { settings, warnings } = load({ flag: "approve" });
+		assert.equal(settings.isolation, "pid-namespace");
 		assert.match(
-			load().warnings.join("\n"),
-			/^.*subagents\.isolation has a value that it cannot have; "none" is used$/,
+			warnings.join("\n"),
+			/^.*subagents\.isolation cannot be loosened by a project; "pid-namespace" is used$/,
 		);
+	});
+
+	test("isolation is ordered: none, pid-namespace, worktree; a project goes up and never down [X39]", () => {
+		const levels = ["none", "pid-namespace", "worktree"];
+		for (const [mine, ofPerson] of levels.entries()) {
+			for (const [theirs, asked] of levels.entries()) {
+				write(person(), { subagents: { isolation: ofPerson } });
+				write(ofProject(), { subagents: { isolation: asked } });
+				const { settings, warnings } = load({ flag: "approve" });
+				assert.equal(settings.isolation, levels[Math.max(mine, theirs)]);
+				assert.equal(warnings.length, theirs < mine ? 1 : 0);
+			}
+		}
+	});
+
+	test("no run starts with an isolation that is none, whoever asked for it [X37]", () => {
+		const refusal = /subagents\.isolation must be "none" or "pid-namespace" or "worktree": no sub-agent is started/;
+		for (const who of [person, ofProject]) {
+			for (const path of [person(), ofProject()]) write(path, {});
+			write(who(), { subagents: { isolation: "full" } });
+			assert.match(load({ flag: "approve" }).settings.refusal ?? "", refusal);
+		}
 	});
 
 	test("a project can shorten the person's time limit but not lengthen it [X39]", () => {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Result } from "../domain/result.ts";
 import type { RunSpec } from "../domain/spec.ts";
@@ -22,8 +22,8 @@ export interface HeldPi {
 }
 
 /** Starts pi ahead of its task. For one that is started early the task may take its time, or never come. */
-export function holdPi(spec: RunSpec, when: "on time" | "early", maxAgeMs = MAX_AGE_MS): HeldPi {
-	const isolation = isolate(spec);
+export function holdPi(spec: RunSpec, when: "on time" | "early", runDirectory: string, maxAgeMs = MAX_AGE_MS): HeldPi {
+	const isolation = isolate(spec, runDirectory);
 	let pi = hold(spec, isolation, when);
 	const end = async () => {
 		const waiting = await pi;
@@ -43,7 +43,7 @@ export function holdPi(spec: RunSpec, when: "on time" | "early", maxAgeMs = MAX_
 			return waiting;
 		},
 		end,
-		isolationFor: (wanted) => (startsAlike(spec, wanted) ? isolation : isolate(wanted)),
+		isolationFor: (wanted) => (startsAlike(spec, wanted) ? isolation : isolate(wanted, runDirectory)),
 		warmUp: (dialect) => void pi.then((waiting) => waiting?.warmUp(dialect)),
 	};
 }
@@ -65,8 +65,9 @@ async function hold(
 	}
 }
 
-/** pi reads a session when it starts: one that others may write to is not read ahead of time. */
-const goesOn = ({ sharedSession }: RunSpec) => sharedSession !== undefined && existsSync(sharedSession);
+/** pi reads a session when it starts: one that others may write to is not read ahead of time. An empty file is none. */
+const goesOn = ({ sharedSession }: RunSpec) =>
+	sharedSession !== undefined && (statSync(sharedSession, { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 function startsAlike(one: RunSpec, other: RunSpec): boolean {
 	const startOf = ({ invocation, cwd, isolation, runId }: RunSpec) =>

@@ -4,6 +4,7 @@ import { constants } from "node:os";
 import type { Exit } from "../domain/event.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Invocation, RunSpec } from "../domain/spec.ts";
+import { startInTree } from "../tree/layers.ts";
 import { kill } from "./stop-ladder.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;
@@ -18,8 +19,13 @@ export interface Isolation {
 }
 
 /** How this run's pi is started. An error, where it cannot be isolated as it was asked to be: it never runs without. */
-export async function isolate({ isolation, invocation }: RunSpec): Promise<Result<Isolation>> {
+export async function isolate(spec: RunSpec, runDirectory: string): Promise<Result<Isolation>> {
+	const { isolation, invocation } = spec;
 	if (isolation === "none") return ok({ invocation, signal: kill, exitOf: (exit) => exit });
+	if (isolation === "worktree") {
+		const started = await startInTree(spec, runDirectory);
+		return started.ok ? ok({ invocation: started.value, signal: signalWithin, exitOf: exitWithin }) : started;
+	}
 	const missing = await whyNoNamespace();
 	if (missing !== undefined) {
 		return err(
@@ -57,7 +63,10 @@ function whyNoNamespace(): Promise<string | undefined> {
 	});
 }
 
-/** unshare passes no SIGTERM on: it goes to the first process that init has started. SIGKILL of unshare ends them all. */
+/**
+ * Neither unshare nor bwrap passes SIGTERM on: it goes to the first process that init has started. SIGKILL of the outer process ends
+ * them all.
+ */
 function signalWithin(unsharePid: number, signal: NodeJS.Signals): void {
 	const [init] = childrenOf(unsharePid);
 	const [pi] = init === undefined ? [] : childrenOf(init);

@@ -1,5 +1,5 @@
 import { createMeter, type Meter, NO_AMOUNTS } from "../domain/budget.ts";
-import { conclude, resultOf } from "../domain/conclude.ts";
+import { conclude, lastProvider, resultOf } from "../domain/conclude.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
 import type { Result } from "../domain/result.ts";
@@ -7,8 +7,9 @@ import type { Outcome, RunResult } from "../domain/run-result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { initialState, reduce } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
+import { NO_TREE, type OwnTree } from "../tree/own-tree.ts";
 import { createCorrections } from "./corrections.ts";
-import { type HeldPi, holdPi } from "./held-pi.ts";
+import type { HeldPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
 import { spawnPi, type WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
@@ -17,7 +18,7 @@ import { createSteering } from "./steering.ts";
 import { superviseProcess } from "./supervised-process.ts";
 
 /** One run: pi, the fold over its events, the guard that watches them, and the one way to stop it. */
-export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = holdPi(spec, "on time")) {
+export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tree: OwnTree = NO_TREE) {
 	let state = initialState;
 	let grown = () => {};
 	const stopped = new AbortController();
@@ -26,7 +27,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 
 	const apply = (event: RunEvent) => {
 		state = reduce(state, event);
-		const observers: readonly Pick<typeof guard, "observe">[] = [guard, meter, corrections, steering, child];
+		const observers: readonly Pick<typeof guard, "observe">[] = [guard, meter, corrections, steering, child, tree];
 		for (const observer of observers) observer.observe(event);
 	};
 	const flush = () => {
@@ -57,9 +58,10 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi = ho
 		steering.end();
 		flush();
 		const outcome = outcomeAfter(exit);
+		const changes = await tree.end(lastProvider(state) ?? spec.model?.provider);
 		const seen = child.wasStopped() ? exitAfterStop(outcome, exit) : exit;
 		const ended = { outcome, exit: seen, endedAt: Math.max(Date.now(), startedAt), leftovers };
-		return { ...resultOf(spec.runId, state, { ...ended, artifactErrors: artifacts.errors }), startedAt };
+		return { ...resultOf(spec.runId, state, { ...ended, artifactErrors: artifacts.errors }), startedAt, changes };
 	};
 
 	/** pi, and where it left without an answer and may be corrected, pi again with the same session. */

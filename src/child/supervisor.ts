@@ -3,8 +3,10 @@ import { join } from "node:path";
 import type { StopCause } from "../domain/event.ts";
 import { messageOf } from "../domain/result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { openArtifacts } from "../run-directory/artifacts.ts";
 import { FILES } from "../run-directory/names.ts";
+import { ownTree } from "../tree/own-tree.ts";
 import { type ControlServer, listen } from "./control-server.ts";
 import { holdPi } from "./held-pi.ts";
 import { type FromSupervisor, ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
@@ -41,7 +43,7 @@ async function supervise(directory: string): Promise<void> {
 	const parked = existsSync(join(directory, FILES.parked));
 	let spec = readSpec(directory, parked ? FILES.parked : FILES.meta);
 	const artifacts = openArtifacts(directory);
-	const held = holdPi(spec, parked ? "early" : "on time");
+	const held = holdPi(spec, parked ? "early" : "on time", directory);
 	process.title = `pi-subagents ${spec.runId}`;
 
 	const beginning = Promise.withResolvers<Beginning>();
@@ -92,14 +94,14 @@ async function supervise(directory: string): Promise<void> {
 	if (parked && begun.kind === "none" && !existsSync(join(directory, FILES.meta))) {
 		await held.end();
 		await sweep(createLookout(spec.runId)); // its extensions may have started something
-		rmSync(directory, { recursive: true, force: true });
+		await removeTree(directory).catch(() => {});
 		return await control.close();
 	}
 	if (parked) {
 		spec = readSpec(directory, FILES.meta);
 		rmSync(join(directory, FILES.parked), { force: true });
 	}
-	const run = createRun(spec, artifacts, held);
+	const run = createRun(spec, artifacts, held, ownTree(spec, directory));
 	run.onGrowth(createNudge(control));
 	talk.attach(run.steering);
 	stop = run.stop;

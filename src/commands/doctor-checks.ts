@@ -16,6 +16,7 @@ import type { Finding } from "../present/doctor-text.ts";
 import { tmuxMissing } from "../run/tmux-pane.ts";
 import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/places.ts";
 import type { LoadedSettings, Settings } from "../settings/settings.ts";
+import { whyNoTree } from "../tree/layers.ts";
 
 const MIN_NODE = [22, 19] as const;
 
@@ -129,6 +130,28 @@ export async function checkTmux({ runner }: Settings, environment: NodeJS.Proces
 	const missing = await tmuxMissing(environment);
 	if (missing === undefined) return { level: "fine", title: "tmux: found", lines: [] };
 	return { level: "problem", title: "tmux", lines: [missing] };
+}
+
+/** Looks whether a run could have a tree of its own, where somebody asks for one. */
+export async function checkIsolation(
+	{ settings }: LoadedSettings,
+	catalog: Catalog,
+	{ cwd, agentDirectory }: RunPlaces,
+): Promise<readonly Finding[]> {
+	const askers = callable(catalog, "profile").filter(({ isolation }) => isolation === "worktree");
+	if (settings.isolation !== "worktree" && askers.length === 0) return [];
+	const why = await whyNoTree(cwd, agentDirectory);
+	if (why === undefined) return [{ level: "fine", title: "Isolation: runs can have a tree of their own", lines: [] }];
+	const who = [
+		...(settings.isolation === "worktree" ? ["your settings"] : []),
+		...askers.slice(0, MAX_UNUSABLE).map(({ name }) => `"${name}"`),
+	];
+	const lines = [
+		`${why}.`,
+		`Asked for by ${who.join(", ")}: these runs fail before a model is asked.`,
+		"It needs Linux, bubblewrap, util-linux, user namespaces and overlayfs, and a project that is not your home.",
+	];
+	return [{ level: "problem", title: 'Isolation: "worktree" is not available here', lines }];
 }
 
 export function checkDirectories({ cwd, agentDirectory, runsIn }: RunPlaces): Finding {

@@ -11,6 +11,7 @@ import type { LoadedSettings } from "../settings/settings.ts";
 import {
 	checkDefinitions,
 	checkDirectories,
+	checkIsolation,
 	checkModels,
 	checkSettings,
 	checkTmux,
@@ -47,6 +48,7 @@ export async function doctor(context: ExtensionCommandContext, host: DoctorHost)
 		checkLimits(host.limits, host.loaded.settings.refusal),
 		await checkTmux(host.loaded.settings, process.env),
 		checkDirectories(places),
+		...(await checkIsolation(host.loaded, host.catalog, places)),
 		...checkRuns(stray),
 		checkLeftovers(leftovers, host.loaded.settings.leftovers),
 	];

@@ -32,6 +32,9 @@ export const FIELDS = [
 	"maxTurns",
 	"mayAsk",
 	"output",
+	"isolation",
+	"changes",
+	"network",
 ] as const;
 export type Field = (typeof FIELDS)[number];
 
@@ -46,6 +49,10 @@ export interface FieldReader {
 	/** False where the field is missing, unless another default is given. */
 	flag(field: Field, fallback?: boolean): boolean;
 	thinkingLevel(field: Field): ThinkingLevel | undefined;
+	/** One of these words; the first where the field is missing. */
+	choice<T extends string>(field: Field, options: readonly [T, ...T[]]): T;
+	/** A field that has a meaning, but cannot be had yet: a definition that has it cannot be used. */
+	unavailable(field: Field, reason: string): void;
 	number(field: Field, min: number, max: number): number | undefined;
 	/** A limit above 0, `whole` or not; 0 where the field is missing. */
 	limit(field: Field, kind: "whole" | "any"): number;
@@ -100,6 +107,14 @@ export function createFieldReader({ fields, lineOf }: Frontmatter, readBeside: R
 			const value = fields[field] === false ? "off" : text(field)?.toLowerCase(); // YAML 1.1 habits: off is false
 			if (value === undefined || isThinkingLevel(value)) return value;
 			return complain(field, `must be one of ${THINKING_LEVELS.join(", ")}`);
+		},
+		choice(field, options) {
+			const value = text(field)?.toLowerCase();
+			const known = value === undefined ? options[0] : options.find((option) => option === value);
+			return known ?? complain(field, `must be ${options.join(" or ")}`) ?? options[0];
+		},
+		unavailable(field, reason) {
+			if ((fields[field] ?? undefined) !== undefined) complain(field, reason);
 		},
 		number(field, min, max) {
 			const value = fields[field] ?? undefined;

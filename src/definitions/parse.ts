@@ -5,6 +5,7 @@ import {
 	type SkillPolicy,
 	type ToolPolicy,
 } from "../domain/definition.ts";
+import { ISOLATIONS } from "../domain/isolation.ts";
 import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { createFieldReader, type Field, type FieldReader } from "./fields.ts";
@@ -102,8 +103,11 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind, readBeside:
 		},
 		mayAsk: reader.flag("mayAsk", true),
 		output: reader.schema("output"),
+		isolation: reader.choice("isolation", ISOLATIONS),
 		translated: [],
 	};
+	reader.choice("changes", ["branch"]);
+	reader.unavailable("network", "cannot be limited yet: leave the field out");
 	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };
 	if (tools.ok && skills.ok) {
 		return {

@@ -93,6 +93,9 @@ export function resultWithout(
 	return resultOf(runId, state, { outcome, exit, endedAt, leftovers: [], artifactErrors: [] });
 }
 
+/** Whose model answered last. */
+export const lastProvider = (state: RunState): string | undefined => lastAssistant(messagesOf(state))?.provider;
+
 export function resultOf(
 	runId: string,
 	state: RunState,
@@ -116,6 +119,7 @@ export function resultOf(
 		cutShort: state.wrapUp?.reason,
 		failedModels: state.failedModels,
 		leftovers: end.leftovers,
+		changes: undefined,
 		artifactErrors: end.artifactErrors,
 	};
 }

@@ -1,4 +1,5 @@
 import type { Amounts } from "./budget.ts";
+import type { IsolationLevel } from "./isolation.ts";
 
 /** The three words by which a definition is called, and the three kinds of directory that hold definitions. */
 export type DefinitionKind = "profile" | "preset" | "agent";
@@ -45,6 +46,8 @@ export interface AgentDefinition {
 	readonly mayAsk: boolean;
 	/** What its answers look like when it is called as an agent; undefined = text. */
 	readonly output: OutputSchema | undefined;
+	/** What it is kept apart from at least; the settings may ask for more. */
+	readonly isolation: IsolationLevel;
 	/** What each field of a foreign file became; none for our own, whose fields mean what they say. */
 	readonly translated: readonly TranslatedField[];
 }

@@ -1,4 +1,5 @@
 import type { StopReason, Usage } from "@earendil-works/pi-ai";
+import type { Changes } from "./changes.ts";
 import type { Exit, StopCause } from "./event.ts";
 import type { Finalized } from "./finalized.ts";
 import type { FailedModel } from "./provider-failure.ts";
@@ -43,6 +44,8 @@ export interface RunResult {
 	readonly failedModels: readonly FailedModel[];
 	/** Processes that the child had left running: ended, or with `leftovers: "keep"` only listed. */
 	readonly leftovers: readonly { readonly pid: number; readonly command: string }[];
+	/** What it changed in a tree of its own; undefined where it worked in the project itself. */
+	readonly changes: Changes | undefined;
 	/** Files that could not be written. The run itself does not suffer from it. */
 	readonly artifactErrors: readonly string[];
 }

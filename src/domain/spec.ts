@@ -1,5 +1,6 @@
 import type { Amounts } from "./budget.ts";
 import type { DefinitionKind, DefinitionSource, OutputSchema, Scope } from "./definition.ts";
+import type { IsolationLevel } from "./isolation.ts";
 
 /** Everything one run needs but its secrets and its prompt: closed, serialisable, and written to meta.json as it is. */
 export interface RunSpec {
@@ -32,8 +33,11 @@ export interface RunSpec {
 	readonly lifetime: "foreground" | "background";
 	/** What happens to processes that the child left running when it finished. */
 	readonly leftovers: "end" | "keep";
-	/** With a pid namespace of its own nothing that the child started outlives it, whatever that does to hide. */
-	readonly isolation: "none" | "pid-namespace";
+	/**
+	 * With a pid namespace of its own nothing that the child started outlives it, whatever that does to hide. With a worktree of its
+	 * own it changes nothing of the person's either.
+	 */
+	readonly isolation: IsolationLevel;
 }
 
 /** By which word a definition is called. */

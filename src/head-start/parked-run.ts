@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { ok, type Result } from "../domain/result.ts";
 import { type RunIds, type RunSpec, renamed } from "../domain/spec.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { createToken } from "../plan/ids.ts";
 import type { Parent, PlannedRun } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
@@ -67,11 +68,7 @@ export function parkRun(
 		async drop() {
 			const result = await launching;
 			if (result.ok) await leave(result.value);
-			try {
-				rmSync(directory, { recursive: true, force: true }); // for a supervisor that could not
-			} catch {
-				// pruned with old runs
-			}
+			await removeTree(directory).catch(() => {}); // for a supervisor that could not; else it is pruned with old runs
 		},
 	};
 }

@@ -3,6 +3,7 @@ import { realPath } from "../definitions/real-path.ts";
 import { type Amounts, NO_AMOUNTS, smallest } from "../domain/budget.ts";
 import type { AgentDefinition } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
+import { strictest } from "../domain/isolation.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Contract, RunFile, RunSpec } from "../domain/spec.ts";
 import { WORD_OF } from "../domain/spec.ts";
@@ -106,7 +107,7 @@ export async function planRun(
 			sharedSession: request.sharedSession,
 			lifetime: request.lifetime,
 			leftovers: settings.leftovers,
-			isolation: settings.isolation,
+			isolation: strictest(settings.isolation, found?.value.isolation ?? "none"),
 		},
 		files: [...plan.value.files, ...sessionFiles(request)],
 		shortfall: attachments.shortfall,

@@ -121,6 +121,7 @@ function settingsWords(definition: AgentDefinition): string[] {
 		budgetWords(budget),
 		mayAsk ? undefined : "asks no questions",
 		definition.output === undefined ? undefined : "as an agent it answers with JSON",
+		definition.isolation === "none" ? undefined : `isolation: ${definition.isolation}`,
 		apiKey === undefined ? undefined : "own API key",
 	].filter((words) => words !== undefined);
 }

@@ -1,15 +1,18 @@
+import type { Changes } from "../domain/changes.ts";
 import { modelName } from "../domain/model-name.ts";
 import { describeFailedModels } from "../domain/provider-failure.ts";
+import { unreachable } from "../domain/result.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import { describeWrapUp } from "../domain/wrap-up.ts";
 
 /** What is said of a run besides how it ended, one sentence each: below its status, or behind it. */
 export function remarksOn(result: RemarkableResult): readonly string[] {
-	return [...failedModels(result), ...cutShortBy(result)];
+	return [...failedModels(result), ...cutShortBy(result), ...changesWords(result.changes)];
 }
 
 /** Results of earlier versions lack some of it. */
-type RemarkableResult = Pick<RunResult, "outcome" | "model"> & Partial<Pick<RunResult, "cutShort" | "failedModels">>;
+type RemarkableResult = Pick<RunResult, "outcome" | "model"> &
+	Partial<Pick<RunResult, "cutShort" | "failedModels" | "changes">>;
 
 function failedModels({ outcome, model, failedModels: failed = [] }: RemarkableResult): readonly string[] {
 	// The error of a run whose last model failed names them all.
@@ -25,6 +28,37 @@ function cutShortBy({ outcome, cutShort }: RemarkableResult): readonly string[] 
 	const isSaid = cause === (cutShort?.kind === "time" ? "timeout" : "budget");
 	return cutShort && !isSaid ? [describeWrapUp(cutShort)] : [];
 }
+
+/** Where to find what it changed in a tree of its own. */
+function changesWords(changes: Changes | undefined): readonly string[] {
+	if (!changes) return [];
+	const { at, ignored, leftOut } = changes;
+	const rest = [
+		...(ignored === 0 ? [] : [`${counted(ignored, "ignored file")} not carried back`]),
+		...(leftOut.length === 0 ? [] : [`not carried back: ${listed(leftOut)}`]),
+	];
+	switch (at.kind) {
+		case "nowhere":
+			return rest;
+		case "branch":
+			return [`changed ${amount(changes)} on branch ${at.name}`, ...rest];
+		case "layer":
+			return [`changed ${amount(changes)}; no git repository, so they are in ${at.directory}`, ...rest];
+		case "stuck":
+			return [`its changes are in ${at.directory}: no branch could be made (${at.why})`, ...rest];
+		default:
+			return unreachable(at);
+	}
+}
+
+const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+const amount = ({ count, added, removed, at }: Changes) =>
+	`${counted(count, "file")}${at.kind === "branch" ? ` (+${added} −${removed})` : ""}`;
+
+const MAX_LISTED = 3;
+const listed = (paths: readonly string[]) =>
+	`${paths.slice(0, MAX_LISTED).join(", ")}${paths.length > MAX_LISTED ? ` and ${paths.length - MAX_LISTED} more` : ""}`;
 
 /** As a block of text of its own, beside an answer that stays as it is; nothing where there is nothing to say. */
 export const remarkBlocks = (remarks: readonly string[]): { type: "text"; text: string }[] =>

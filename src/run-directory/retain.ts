@@ -1,6 +1,7 @@
-import { lstat, readdir, rm, rmdir, utimes } from "node:fs/promises";
+import { lstat, readdir, rmdir, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { presenceOf } from "../child/presence.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { forgetDeletions, noteDeletion } from "./deletions.ts";
 import { isRunId, startOfRun } from "./names.ts";
 import { homeRuns, homeRunsOf, projectName, projectRunsOf, type RunPlaces } from "./places.ts";
@@ -75,7 +76,7 @@ async function removeFinished(runs: string, name: string, now: number): Promise<
 		if (!(await lstat(path)).isDirectory()) return false;
 		// No result: it runs, or it broke off. A run of today may be starting this very moment.
 		if (!(await readResult(path)) && (now - startOfRun(name) < DAY_MS || (await isRunning(path)))) return false;
-		await rm(path, { recursive: true });
+		await removeTree(path);
 		await noteDeletion(path, now);
 		return true;
 	} catch {

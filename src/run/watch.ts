@@ -1,15 +1,16 @@
 import { basename, dirname, join } from "node:path";
 import { isSocketOf, ORPHAN_GRACE_MS, socketPathOf } from "../child/protocol.ts";
 import { kill, stopOrphans } from "../child/stop-ladder.ts";
-import { resultWithout } from "../domain/conclude.ts";
+import { lastProvider, resultWithout } from "../domain/conclude.ts";
 import type { RunEvent } from "../domain/event.ts";
 import type { Failure, RunResult } from "../domain/run-result.ts";
 import { initialState, type RunState, reduce } from "../domain/state.ts";
 import { isTrusted } from "../files/private.ts";
 import { FILES } from "../run-directory/names.ts";
 import { isRunPath } from "../run-directory/places.ts";
-import { follow, openTrail, readRun } from "../run-directory/read.ts";
+import { follow, openTrail, readRun, readSpec } from "../run-directory/read.ts";
 import { leaveResult } from "../run-directory/result.ts";
+import { endTree } from "../tree/own-tree.ts";
 import { type ControlClient, connectControl } from "./control-client.ts";
 
 /** A run that was started, by whomever. */
@@ -54,7 +55,7 @@ export async function watch(
 	}
 	if (state.phase.kind === "done" || detach.aborted) return state;
 	await stopOrphans(run.runId, piPid, ORPHAN_GRACE_MS, run.socket);
-	const result = await leaveResult(run.directory, resultWithout(run.runId, state, fate(), Date.now()));
+	const result = await leaveLost(run, state, fate());
 	apply({ type: "ended", result });
 	return state;
 }
@@ -104,7 +105,18 @@ export async function findRun(run: StartedRun): Promise<Found> {
 /** Kills what is left of a run that has no supervisor, and writes its result: it was lost, unless another process was first. */
 export async function endUnwatched({ runId, directory, socket }: StartedRun, state: RunState): Promise<RunResult> {
 	await stopOrphans(runId, undefined, ORPHAN_GRACE_MS, socket);
-	return await leaveResult(directory, resultWithout(runId, state, { kind: "lost" }, Date.now()));
+	return await leaveLost({ runId, directory }, state, { kind: "lost" });
+}
+
+/** What such a run changed in a tree of its own is brought back first. */
+async function leaveLost(
+	{ runId, directory }: Pick<StartedRun, "runId" | "directory">,
+	state: RunState,
+	failure: Failure,
+): Promise<RunResult> {
+	const spec = isTrusted(directory) ? await readSpec(directory) : undefined;
+	const changes = spec && (await endTree(spec, directory, lastProvider(state) ?? spec.model?.provider));
+	return await leaveResult(directory, { ...resultWithout(runId, state, failure, Date.now()), changes });
 }
 
 /** Whether what somebody wrote down of a run can be ours: nothing else is ever read or connected to. */

@@ -3,6 +3,7 @@ import { splitList } from "../definitions/fields.ts";
 import { type TrustContext, trustOf } from "../definitions/trust.ts";
 import { limitIn } from "../domain/budget.ts";
 import { FOREIGN_SOURCES, type ForeignSource } from "../domain/definition.ts";
+import { ISOLATIONS, type IsolationLevel, isLooser } from "../domain/isolation.ts";
 import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
 import { FAMILIES, type ToolFamily } from "../domain/package-tools.ts";
 import { DEFAULT_LINES } from "../domain/shown-lines.ts";
@@ -37,7 +38,7 @@ export interface Settings {
 	readonly maxInFlight: Readonly<Record<string, number>>;
 	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
-	readonly isolation: "none" | "pid-namespace";
+	readonly isolation: IsolationLevel;
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
@@ -128,8 +129,9 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
 	isolation: {
-		...choice("isolation", ["none", "pid-namespace"]),
-		setBy: { kind: "tighten", isLooser: (asked, current) => asked === "none" && current !== "none" },
+		...choice("isolation", ISOLATIONS),
+		mustBe: ISOLATIONS.map((each) => `"${each}"`).join(" or "),
+		setBy: { kind: "tighten", isLooser },
 	},
 	outputLimit: ranged("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),

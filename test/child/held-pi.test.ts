@@ -16,7 +16,7 @@ describe("a pi that was started before its task", () => {
 
 	test("is taken once, by a run that starts the same way", async () => {
 		const spec = specFor(yard.project);
-		const held = holdPi(spec, "early");
+		const held = holdPi(spec, "early", yard.temporary);
 		const pi = await held.take(spec);
 		assert.equal(pi?.isAlive(), true);
 		assert.equal(await held.take(spec), undefined);
@@ -26,7 +26,7 @@ describe("a pi that was started before its task", () => {
 
 	test("is ended when it is too old: what it has read may be out of date", async () => {
 		const spec = specFor(yard.project);
-		const held = holdPi(spec, "early", 3_000);
+		const held = holdPi(spec, "early", yard.temporary, 3_000);
 		await until(() => processesWithEnv(MARKER, spec.runId).length === 1, "a pi that waits");
 		await waitNoneWithEnv(MARKER, spec.runId);
 		assert.equal(await held.take(spec), undefined);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { REMINDER } from "../../src/child/corrections.ts";
+import { holdPi } from "../../src/child/held-pi.ts";
 import { createRun } from "../../src/child/supervised-run.ts";
 import { openArtifacts } from "../../src/run-directory/artifacts.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
@@ -19,7 +20,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	test("cannot be stopped when it is over: kept processes stay, and no event follows the last", async () => {
 		const steps = [{ spawn: ["sleep", "66"], detached: true }, { exit: 3 }];
 		const { spec, directory, packet } = yard.prepare(steps, { leftovers: "keep" });
-		const run = createRun(spec, openArtifacts(directory));
+		const run = createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory));
 		const result = await run.carryOut(packet);
 		const [job] = result.leftovers;
 		assert.equal(job?.command, "sleep 66");
@@ -35,7 +36,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 
 	test("that is stopped before it was given its task never starts pi", async () => {
 		const { spec, directory, packet } = yard.prepare([{ say: "never" }]);
-		const run = createRun(spec, openArtifacts(directory));
+		const run = createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory));
 		run.stop({ kind: "aborted", by: "person" });
 		const result = await run.carryOut(packet);
 		assert.deepEqual(result.outcome, {
@@ -47,7 +48,9 @@ describe("a supervised run", { concurrency: 4 }, () => {
 
 	test("that never gets its task has failed to start, and says why", async () => {
 		const { spec, directory } = yard.prepare([{ say: "never" }]);
-		const result = await createRun(spec, openArtifacts(directory)).carryOut(undefined);
+		const result = await createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory)).carryOut(
+			undefined,
+		);
 		assert.deepEqual(result.outcome, {
 			kind: "failed",
 			failure: { kind: "spawn", message: "the parent never sent the task" },
@@ -116,7 +119,9 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	for (const { name, steps, processes, outcome } of cases) {
 		test(`${name.slice(0, 5)}a run under the finalize contract whose child ${name.slice(5)}`, async () => {
 			const { spec, directory, packet } = yard.prepare(steps, { contract: FINALIZE });
-			const result = await createRun(spec, openArtifacts(directory)).carryOut(packet);
+			const result = await createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory)).carryOut(
+				packet,
+			);
 			assert.deepEqual(result.outcome, outcome);
 			const events = readFileSync(join(directory, "events.jsonl"), "utf8");
 			const pids = [...events.matchAll(/"type":"started".*"pid":(\d+)/g)].map(([, pid]) => pid);
@@ -127,7 +132,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 
 	test("X22 C29: a child that goes on with its session can be stopped like any other, and the stop is the outcome", async () => {
 		const { spec, directory, packet } = yard.prepare([{ say: "done" }], { contract: FINALIZE });
-		const run = createRun(spec, openArtifacts(directory));
+		const run = createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory));
 		const events = () => readFileSync(join(directory, "events.jsonl"), "utf8");
 		run.onGrowth(() => {
 			if (events().split('"type":"started"').length === 3) run.stop({ kind: "aborted", by: "person" });

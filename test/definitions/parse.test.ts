@@ -41,6 +41,7 @@ describe("a definition's file", () => {
 			budget: { tokens: 0, cost: 0, turns: 0 },
 			mayAsk: true,
 			output: undefined,
+			isolation: "none",
 			promptMode: "replace",
 			translated: [],
 		});
@@ -69,6 +70,8 @@ describe("a definition's file", () => {
 				"maxTurns: 3",
 				"mayAsk: no",
 				"output: {type: array, items: {type: string}}",
+				"isolation: worktree",
+				"changes: branch",
 			],
 			"\n  You review.\n\n",
 		);
@@ -89,9 +92,19 @@ describe("a definition's file", () => {
 			budget: { tokens: 2_500, cost: 0.5, turns: 3 },
 			mayAsk: false,
 			output: { type: "array", items: { type: "string" } },
+			isolation: "worktree",
 			promptMode: "replace",
 			translated: [],
 		});
+	});
+
+	test("an isolation that is none, and what cannot be had yet, makes it unusable [X37]", () => {
+		const problem = (line: string) => rejection([line]).problems.map(({ message }) => message);
+		assert.deepEqual(problem("isolation: full"), ["isolation must be none or pid-namespace or worktree"]);
+		assert.deepEqual(problem("isolation: true"), ["isolation must be text: put quotes around it"]);
+		assert.deepEqual(problem("changes: apply"), ["changes must be branch"]);
+		assert.deepEqual(problem("network: model"), ["network cannot be limited yet: leave the field out"]);
+		assert.deepEqual(problem("Isolation: worktree"), ['unknown field "Isolation": it is called "isolation"']);
 	});
 
 	test("A123 S19: a name has only letters, digits, - and _, and its case counts", () => {

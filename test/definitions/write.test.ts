@@ -15,6 +15,7 @@ import {
 	replaceFile,
 } from "../../src/definitions/write.ts";
 import { THINKING_LEVELS } from "../../src/domain/definition.ts";
+import { ISOLATIONS } from "../../src/domain/isolation.ts";
 import { createLibraryYard, type LibraryYard } from "./library-yard.ts";
 
 const anyText = fc.oneof(
@@ -78,6 +79,7 @@ const drafts = fc.record({
 	maxCost: some(fc.double({ min: 0.000_001, max: 1_000_000, noNaN: true })),
 	maxTurns: some(fc.integer({ min: 1 })),
 	mayAsk: some(fc.boolean()),
+	isolation: fc.constantFrom(...ISOLATIONS),
 });
 type Draft = typeof drafts extends fc.Arbitrary<infer T> ? T : never;
 
@@ -105,6 +107,7 @@ const expectedOf = (draft: Draft, body: string) => ({
 	budget: { tokens: draft.maxTokens ?? 0, cost: draft.maxCost ?? 0, turns: draft.maxTurns ?? 0 },
 	mayAsk: draft.mayAsk ?? true,
 	output: undefined,
+	isolation: draft.isolation,
 	promptMode: "replace",
 	translated: [],
 });

@@ -20,6 +20,7 @@ test("X8 X9: of an agent that finished after its caller had died, the session ke
 		...{ runId, startedAt: 1, endedAt: 2, exit: { kind: "code", code: 0 }, text: "free text", usage: noUsage },
 		...{ model: undefined, stopReason: "toolUse", toolCalls: 1, messageCount: 3, leftovers: [], artifactErrors: [] },
 		cutShort: undefined,
+		changes: undefined,
 		failedModels: [],
 		outcome: { kind: "completed", text: "handed over", end: "natural" },
 		finalized: { status: "SUCCESS", result: "handed over" },

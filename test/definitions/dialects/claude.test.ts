@@ -35,6 +35,7 @@ describe("an agent of Claude Code", () => {
 				fallbackModels: [],
 				mayAsk: true,
 				output: undefined,
+				isolation: "none",
 				translated: [],
 			},
 		);
