@@ -12,6 +12,7 @@ import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
 import { createKeep } from "./session/keep-run.ts";
 import { createLiveRuns, type LiveRuns } from "./session/live-runs.ts";
+import { createRunEvents } from "./session/run-events.ts";
 import { closeSession } from "./session/session-files.ts";
 
 /** The tools' host, and the session it is in at the moment. */
@@ -36,6 +37,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 	};
 	const post: LiveHost["post"] = (customType, content, details) =>
 		pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false });
+	const publish = createRunEvents((channel, notice) => pi.events.emit(channel, notice));
 	const store = createRunStore();
 	const background = createBackground(store, {
 		sessionId: () => current?.sessionManager.getSessionId() ?? "",
@@ -44,6 +46,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 		notify: (text, kind) => current?.ui.notify(text, kind),
 		showStatus: () => footer.show(),
 		warn,
+		publish,
 	});
 	const live = createLiveRuns();
 	const footer = createFooter(live, store, () => current);
@@ -57,7 +60,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 		failedCalls: new Set(),
 		store,
 		resuming: new Set(),
-		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn),
+		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn, publish),
 		library,
 		background,
 		live,

@@ -58,19 +58,22 @@ export function createBackground(
 	const tokens = new Map<string, string>();
 	const completion = createCompletion(port);
 	const showStatus = () => attempt(port, () => port.showStatus(store.counts()));
+	const put = (run: BackgroundRun) => {
+		store.put(run);
+		showStatus();
+		attempt(port, () => port.publish(run));
+	};
 	const attendance = createAttendance((run, end) => {
 		const ended: BackgroundRun = { ...run, progress: end };
-		store.put(ended);
-		showStatus();
+		put(ended);
 		if (news.isAwaited(run.runId)) completion.record(ended);
 		else completion.tell(ended, end);
 		if (!catchingUp && run.lifetime.owner === port.sessionId()) news.ended(ended);
 	}, port.warn);
 
 	const watch: Background["watch"] = (run, control, token) => {
-		store.put(run);
 		tokens.set(run.runId, token);
-		showStatus();
+		put(run);
 		attendance.attend(run, control);
 	};
 
@@ -110,15 +113,7 @@ export function createBackground(
 			catchingUp = false;
 		},
 		...createActions({ store, tokens, news, completion, expectStop: attendance.expectStop, unresponsiveMs }),
-		bill() {
-			const open = store.background.flatMap((run) => openBill(run, port.sessionId()));
-			if (open.length === 0) return undefined;
-			return open.reduce((sum, { run, end }) => {
-				store.put({ ...run, progress: { ...end, billing: "billed" } });
-				attempt(port, () => port.appendEntry(BILLED_ENTRY, encodeBilled(run.runId)));
-				return addUsage(sum, end.usage);
-			}, noUsage);
-		},
+		bill: () => billOf(store, port),
 		detach() {
 			attendance.detach();
 			news.clear();
@@ -133,6 +128,17 @@ function noteIn(port: SessionPort, run: BackgroundRun): Result<undefined> {
 	} catch (error) {
 		return err(`The run could not be kept in the session: ${messageOf(error)}`);
 	}
+}
+
+/** What runs have cost that this session has yet to be told; from here on they count as told. */
+function billOf(store: RunStore, port: SessionPort): Usage | undefined {
+	const open = store.background.flatMap((run) => openBill(run, port.sessionId()));
+	if (open.length === 0) return undefined;
+	return open.reduce((sum, { run, end }) => {
+		store.put({ ...run, progress: { ...end, billing: "billed" } });
+		attempt(port, () => port.appendEntry(BILLED_ENTRY, encodeBilled(run.runId)));
+		return addUsage(sum, end.usage);
+	}, noUsage);
 }
 
 /** A run whose cost this session has yet to be told. */

@@ -15,6 +15,8 @@ export interface SessionPort {
 	/** How many background runs there are has changed. */
 	showStatus(counts: BackgroundCounts): void;
 	warn(text: string): void;
+	/** Other extensions hear of it. */
+	publish(run: BackgroundRun): void;
 }
 
 /** Tells a run's end to the session that started it, once, and nowhere else. Never throws. */

@@ -9,6 +9,7 @@ export function createKeep(
 	store: RunStore,
 	appendEntry: (type: string, data: unknown) => void,
 	warn: (message: string) => void,
+	publish: (run: KeptRun) => void,
 ): (run: KeptRun) => void {
 	return (run) => {
 		store.put(run);
@@ -17,5 +18,6 @@ export function createKeep(
 		} catch (error) {
 			warn(`A sub-agent's session could not be saved: ${messageOf(error)}`);
 		}
+		publish(run);
 	};
 }

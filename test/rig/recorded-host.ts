@@ -84,7 +84,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		options.appendEntry?.(customType, data);
 		branch.push({ type: "custom", customType, data: JSON.parse(JSON.stringify(data)) });
 	};
-	const keep = createKeep(store, appendEntry, warn);
+	const keep = createKeep(store, appendEntry, warn, () => {});
 	const command = options.command ?? { command: process.execPath, args: [FAKE_PI] };
 	const library = createLibrary();
 	const budget = createBudget();

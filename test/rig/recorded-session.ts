@@ -40,6 +40,7 @@ export function createRecordedSession(id = "recorded"): RecordedSession {
 				told(() => entries.push({ type: "custom_message", customType, data: text, details: copy(details) })),
 			notify: (text, kind) => told(() => notifications.push({ text, kind })),
 			showStatus: (counts) => told(() => statuses.push(footerText(0, counts))),
+			publish: () => {},
 			warn: (text) => void warnings.push(text),
 		},
 		entries,
