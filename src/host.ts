@@ -1,5 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
+import { type ChangedFiles, createChangedFiles } from "./call/changed-files.ts";
 import { type Host, piCommand } from "./call/host.ts";
 import { createTurns } from "./call/turns.ts";
 import { createLibrary } from "./definitions/catalog.ts";
@@ -22,6 +23,7 @@ export interface LiveHost extends Host {
 	enter(context: ExtensionContext): void;
 	leave(): void;
 	context(): ExtensionContext | undefined;
+	readonly changedFiles: ChangedFiles;
 	/** Says how many agents run, where that has changed. */
 	showFooter(): void;
 }
@@ -38,11 +40,15 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 	const post: LiveHost["post"] = (customType, content, details) =>
 		pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false });
 	const publish = createRunEvents((channel, notice) => pi.events.emit(channel, notice));
+	const changedFiles = createChangedFiles(warn);
 	const store = createRunStore();
 	const background = createBackground(store, {
 		sessionId: () => current?.sessionManager.getSessionId() ?? "",
 		appendEntry: (type, data) => pi.appendEntry(type, data),
-		post,
+		post(type, text, details) {
+			const changed = current && changedFiles.take(current);
+			post(type, changed === undefined ? text : `${text}\n\n${changed}`, details);
+		},
 		notify: (text, kind) => current?.ui.notify(text, kind),
 		showStatus: () => footer.show(),
 		warn,
@@ -70,6 +76,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 		sessionSignal: () => session.signal,
 		warn,
 		post,
+		changedFiles,
 		context: () => current,
 		showFooter: () => footer.show(),
 		enter(context) {
@@ -83,6 +90,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 			headStart.drop();
 			background.detach();
 			store.clear();
+			changedFiles.clear();
 			current = undefined;
 		},
 	};

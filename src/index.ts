@@ -61,6 +61,7 @@ export default function register(pi: ExtensionAPI): void {
 	pi.on("message_end", (event) => host.headStart.messageEnded(event));
 	pi.on("tool_execution_end", ({ toolCallId }) => host.headStart.callBegun(toolCallId));
 	pi.on("tool_result", (event) => (host.failedCalls.delete(event.toolCallId) ? { isError: true } : undefined));
+	host.changedFiles.listen(pi);
 	giveTurnsForEnds({
 		...{ pi, background, context: host.context, sessionSignal: host.sessionSignal },
 		settings: (context) => settingsOf(host, context),

@@ -20,6 +20,7 @@ const DEFAULTS = {
 	maxRunsPerSession: 100,
 	timeout: undefined,
 	headStart: true,
+	writeGuard: true,
 	leftovers: "end",
 	isolation: "none",
 	outputLimit: 51_200,

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
 import {
 	type ExtensionAPI,
 	type ExtensionContext,
@@ -8,7 +7,7 @@ import {
 	VERSION,
 } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "../agent-directory.ts";
-import { socketPathOf } from "../child/protocol.ts";
+import { sharedDirectory, socketPathOf } from "../child/protocol.ts";
 import type { Catalog, CatalogContext, Library } from "../definitions/catalog.ts";
 import { type TrustContext, trustFlagOf, trustOf } from "../definitions/trust.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
@@ -25,7 +24,7 @@ import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
 import type { RunSession } from "../session/rebuild.ts";
-import { sessionBudgetOf } from "../session/spending.ts";
+import { ledgerOf, sessionBudgetOf } from "../session/spending.ts";
 import { readSetting } from "../settings/files.ts";
 import { loadSettings, personalSources, type Settings } from "../settings/settings.ts";
 import type { Turns } from "./turns.ts";
@@ -70,6 +69,7 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 	const { cwd, model } = context;
 	const trust = trustContextOf(context);
 	const settings = settingsOf(host, context, trust);
+	const sessionId = context.sessionManager.getSessionId();
 	return {
 		cwd,
 		pi: host.command,
@@ -78,7 +78,8 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 		trust: trustOf(cwd, trust),
 		socketOf: socketPathOf,
 		settings,
-		sessionBudget: sessionBudgetOf(settings, context.sessionManager.getSessionId(), dirname(socketPathOf(""))),
+		sessionBudget: sessionBudgetOf(settings, sessionId, sharedDirectory()),
+		writeLedger: ledgerOf("writes", sessionId, sharedDirectory()),
 		runPlaces: { cwd, agentDirectory: agentDirectory(), runsIn: settings.runsIn },
 	};
 }

@@ -7,6 +7,7 @@ import { createRedactor } from "../domain/redact.ts";
 import { fallBack } from "./fallback.ts";
 import { requireFinalization } from "./finalization.ts";
 import { keepHttpParserSimple } from "./http-parser.ts";
+import { createLockRequests } from "./lock-request.ts";
 import {
 	type ChildPacket,
 	type FromChild,
@@ -23,6 +24,7 @@ import { createTalk } from "./talk.ts";
 import { enforceTools } from "./tool-limits.ts";
 import { warmUp } from "./warm-up.ts";
 import { createWrapUp } from "./wrap-up.ts";
+import { guardWrites } from "./write-guard.ts";
 
 const LIFELINE_FD = 3;
 /** pi swallows what a handler throws and would go on without its task: a child in doubt ends with this code. */
@@ -35,13 +37,14 @@ export default function child(pi: ExtensionAPI): void {
 	const talk = createTalk(pi);
 	let slots: SlotRequests | undefined;
 	const spending = createSpendingRequests((spent) => tell({ spent }));
-	const packet = receivePacket(lifeline, (message) =>
-		"steer" in message
-			? talk.receive(message.steer)
-			: "granted" in message
-				? slots?.granted(message.granted)
-				: spending.answered(message.spending),
-	);
+	const locks = createLockRequests((request) => tell(request));
+	const receive = (message: ToChild) => {
+		if ("steer" in message) talk.receive(message.steer);
+		else if ("granted" in message) slots?.granted(message.granted);
+		else if ("locked" in message) locks.answered(message.locked);
+		else spending.answered(message.spending);
+	};
+	const packet = receivePacket(lifeline, receive);
 	process.once("exit", onExit);
 	process.once("beforeExit", leave);
 	keepHttpParserSimple(pi);
@@ -60,7 +63,7 @@ export default function child(pi: ExtensionAPI): void {
 
 	pi.on("session_start", async (_event, context) => {
 		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
-		const { apiKey, contract, allowance, fallback, maxInFlight, sharesBudget } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		const { apiKey, contract, allowance, fallback, maxInFlight, sharesBudget, writeGuard } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
 		const wrapUp = createWrapUp(
 			{ allowance, contract },
@@ -69,6 +72,7 @@ export default function child(pi: ExtensionAPI): void {
 		);
 		if (contract.kind === "finalize") requireFinalization(pi, contract, wrapUp, talk);
 		wrapUp.listen(pi);
+		if (writeGuard) guardWrites(pi, writeGuard, locks); // after all that may refuse a call for other reasons
 		slots = createSlotRequests(maxInFlight, (slots) => tell({ slots }));
 		slots.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
@@ -132,7 +136,7 @@ const isBeginning = (message: object): message is ChildPacket | WarmUp =>
 
 /** A supervisor of a later version may say more. */
 const isTold = (message: object): message is ToChild =>
-	"steer" in message || "granted" in message || "spending" in message;
+	["steer", "granted", "spending", "locked"].some((key) => key in message);
 
 /** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {

@@ -1,13 +1,14 @@
 import type { Readable } from "node:stream";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter } from "../domain/lines.ts";
-import type { FromChild, SlotRequest, SpendingRequest } from "./protocol.ts";
+import type { FromChild, LockRequest, SlotRequest, SpendingRequest } from "./protocol.ts";
 
 /** What a child tells its supervisor on fd 3, beside what pi prints. */
 export interface LifelineListener {
 	onKey(key: string): void;
 	onSlots(request: SlotRequest): void;
 	onSpent(request: SpendingRequest): void;
+	onLock(request: LockRequest): void;
 	onEvent(event: RunEvent): void;
 	/** Its last word: how it would exit. */
 	onExit(code: number): void;
@@ -30,7 +31,16 @@ function dispatch(message: FromChild, listener: LifelineListener): void {
 	if ("key" in message) listener.onKey(String(message.key));
 	else if ("slots" in message) listener.onSlots({ id: message.slots.id, keys: [...message.slots.keys] });
 	else if ("spent" in message) listener.onSpent({ id: message.spent.id, used: { ...message.spent.used } });
+	else if ("lock" in message)
+		listener.onLock({ lock: nameOf(message.lock), id: message.id, wait: message.wait === true });
+	else if ("unlock" in message) listener.onLock({ unlock: nameOf(message.unlock) });
 	else if ("exit" in message) listener.onExit(Number(message.exit));
 	else if ("wrapUp" in message) listener.onEvent({ type: "wrap-up", ...message.wrapUp });
 	else listener.onEvent({ type: "model-failed", ...message.failed });
+}
+
+/** It becomes the name of a directory. */
+function nameOf(key: string): string {
+	if (!/^[0-9a-f]{40}$/.test(key)) throw new Error("not the name of a lock");
+	return key;
 }

@@ -8,7 +8,7 @@ import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { readLifeline } from "./lifeline.ts";
-import type { ChildPacket, SlotRequest, ToChild } from "./protocol.ts";
+import type { ChildPacket, LockRequest, SlotRequest, ToChild } from "./protocol.ts";
 
 export interface Listener {
 	onEvent(event: RunEvent): void;
@@ -16,6 +16,8 @@ export interface Listener {
 	onSlots(request: SlotRequest, grant: () => void): void;
 	/** Notes what the run has used, and returns the limit of the session that has been reached. */
 	onSpent(used: Amounts): UsedUp | undefined;
+	/** `answer` is called when it is known whether the lock was had; a request that gives one back has no answer. */
+	onLock(request: LockRequest, answer: (got: boolean) => void): void;
 	/** After each chunk of output, when its events have been told. */
 	onChunk(): void;
 }
@@ -46,6 +48,8 @@ export function readOutput(
 		},
 		onSlots: (request) => listener.onSlots(request, () => answer({ granted: request.id })),
 		onSpent: ({ id, used }) => answer({ spending: { id, usedUp: listener.onSpent(used) ?? null } }),
+		onLock: (request) =>
+			listener.onLock(request, (got) => "id" in request && answer({ locked: { id: request.id, got } })),
 		onEvent(event) {
 			artifacts.own(event);
 			listener.onEvent(event);

@@ -42,6 +42,18 @@ export interface ChildPacket extends Packet {
 	readonly maxInFlight: RunSpec["maxInFlight"];
 	/** Whether it tells what it uses, because the session has a budget. */
 	readonly sharesBudget: boolean;
+	/** How its changes to files are kept apart from those of its siblings; undefined where they are not. */
+	readonly writeGuard: WriteGuard | undefined;
+}
+
+/** Who a run is to its siblings. */
+export interface WriteGuard {
+	/** Where the sub-agents of the session note what they change. */
+	readonly ledger: string;
+	readonly name: string;
+	readonly session: string;
+	/** When the run began; changes before that are nothing new to it. */
+	readonly since: number;
 }
 
 /** What a child may be told on fd 3 at any time after its packet; it passes over what it does not know. */
@@ -49,7 +61,8 @@ export type ToChild =
 	| { readonly steer: Steer }
 	/** The slots of the request with this id have been taken. */
 	| { readonly granted: number }
-	| { readonly spending: SpendingAnswer };
+	| { readonly spending: SpendingAnswer }
+	| { readonly locked: LockAnswer };
 
 /** What the run has used so far; the answer says whether the session's budget is used up. */
 export interface SpendingRequest {
@@ -67,6 +80,15 @@ export interface SlotRequest {
 	readonly keys: readonly string[];
 }
 
+/** A file that a child is about to change, or has changed. `wait`: it may take its time, because the run holds no other. */
+export type LockRequest =
+	| { readonly lock: string; readonly id: number; readonly wait: boolean }
+	| { readonly unlock: string };
+export interface LockAnswer {
+	readonly id: number;
+	readonly got: boolean;
+}
+
 /** What a child tells its supervisor on fd 3. */
 export type FromChild =
 	/** A key that it uses, so that the supervisor can keep it out of all it writes. */
@@ -75,6 +97,7 @@ export type FromChild =
 	| { readonly failed: FailedModel }
 	| { readonly slots: SlotRequest }
 	| { readonly spent: SpendingRequest }
+	| LockRequest
 	/** Its last word: its shutdown is complete and it would exit with this code. Then it kills itself, which is faster. */
 	| { readonly exit: number };
 
@@ -116,6 +139,10 @@ export function socketPathOf(runId: string, temporary: string = tmpdir()): strin
 	const inTmpdir = join(temporary, name, runId);
 	return Buffer.byteLength(inTmpdir) <= MAX_SOCKET_PATH_BYTES ? inTmpdir : join("/tmp", name, runId);
 }
+
+/** For files that the runs of this user share: in the same directory, which every supervisor has made sure of. */
+export const sharedDirectory = (): string =>
+	process.platform === "win32" ? join(tmpdir(), "pi-subagents") : dirname(socketPathOf("any"));
 
 /** Whether a path that somebody wrote down is where the control socket of this run can be, and nobody else's. */
 export function isSocketOf(runId: string, path: string): boolean {

@@ -16,7 +16,7 @@ let tickets = 0;
  * tickets of living processes have a slot, the others wait in the order of their numbers.
  *
  * No lock is needed. A process that has put down a ticket looks again, and withdraws if a higher one is there by then: so a
- * lower one never appears before one that has been served. A ticket counts while the process that wrote it lives, so a
+ * lower one never appears before one that has been served. A ticket counts while its `holder` lives, so a
  * kill frees its slot. Its name is its own and never used again: whoever clears away a dead one cannot hit a living one that
  * has the same number by now.
  */
@@ -25,9 +25,10 @@ export async function takeTicket(
 	limit: number,
 	signal: AbortSignal,
 	onWait: (before: number) => void,
+	holder = process.pid,
 ): Promise<Ticket> {
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
-	const own = putDown(directory);
+	const own = putDown(directory, holder);
 	const ticket: Ticket = { release: () => remove(directory, own) };
 	let told: number | undefined;
 	try {
@@ -63,8 +64,8 @@ function namesIn(directory: string): Name[] {
 	return names.sort((a, b) => a.number - b.number || (a.text < b.text ? -1 : 1));
 }
 
-function putDown(directory: string): string {
-	const [pid, start = ""] = (identityOf(process.pid) ?? String(process.pid)).split(":");
+function putDown(directory: string, holder: number): string {
+	const [pid, start = ""] = (identityOf(holder) ?? String(holder)).split(":");
 	for (;;) {
 		const number = (namesIn(directory).at(-1)?.number ?? 0) + 1;
 		const own = `${number}.${pid}.${start}.${++tickets}`;

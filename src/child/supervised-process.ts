@@ -5,6 +5,7 @@ import type { RunResult } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import type { RunState } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
+import { createFileLocks } from "./file-locks.ts";
 import type { HeldPi } from "./held-pi.ts";
 import type { Listener } from "./pi-output.ts";
 import type { PiProcess, WaitingPi } from "./pi-process.ts";
@@ -47,6 +48,7 @@ export function superviseProcess(
 		current = next;
 	};
 	const slots = createSlots(maxInFlight, join(dirname(socket), "slots"), listener.record);
+	const locks = createFileLocks(join(spec.writeGuard ?? dirname(socket), "locks"), () => piOf(current)?.pid);
 	const stop = (graceMs: number) => {
 		slots.release();
 		if (current.kind !== "working" && current.kind !== "settled") return;
@@ -55,12 +57,16 @@ export function superviseProcess(
 		void stopPi(pi, graceMs);
 	};
 	const begin = async (waiting: WaitingPi, packet: ChildPacket, startedAt: number): Promise<Exited> => {
-		const pi = waiting.begin(packet, artifacts, { ...listener, onSlots: slots.request, onSpent: spending.spend });
+		const pi = waiting.begin(packet, artifacts, {
+			...listener,
+			...{ onSlots: slots.request, onSpent: spending.spend, onLock: locks.request },
+		});
 		enter({ kind: "working", pi });
 		if (pi.pid !== undefined) listener.record(startOf(pi.pid, startedAt));
 		for (const message of unheard()) pi.tell(message);
 		const exit = await pi.exit;
 		slots.release();
+		locks.release();
 		const stopped = wasStopped(current);
 		enter({ kind: "exited", pi, stopped });
 		return { exit, pi, stopped };

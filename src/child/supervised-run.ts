@@ -2,10 +2,12 @@ import { createMeter, type Meter, NO_AMOUNTS } from "../domain/budget.ts";
 import { conclude, lastProvider, resultOf } from "../domain/conclude.ts";
 import type { Exit, RunEvent, StopCause } from "../domain/event.ts";
 import { createGuard } from "../domain/guard.ts";
+import { cut } from "../domain/messages.ts";
 import type { Result } from "../domain/result.ts";
 import type { Outcome, RunResult } from "../domain/run-result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
 import { initialState, reduce } from "../domain/state.ts";
+import { sessionStart } from "../files/session-start.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { NO_TREE, type OwnTree } from "../tree/own-tree.ts";
 import { createCorrections } from "./corrections.ts";
@@ -69,7 +71,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 		const waiting = await held.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
 		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
-		const exit = await child.run(spawn, packetFor(packet, spec, meter), startedAt, waiting);
+		const exit = await child.run(spawn, packetFor(packet, spec, meter, startedAt), startedAt, waiting);
 		if (spec.contract.kind !== "finalize" || (!child.wasStopped() && hasCrashed(exit))) return exit;
 		await child.drained();
 		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
@@ -114,13 +116,24 @@ async function withSession<T>(
 const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
 	outcome.kind === "completed" ? { kind: "code", code: 0 } : exit;
 
-const packetFor = (packet: Packet, { fallback, maxInFlight, sessionBudget }: RunSpec, meter: Meter): ChildPacket => ({
+/** Of a name in a refusal. */
+const MAX_NAME_CHARS = 60;
+
+const packetFor = (packet: Packet, spec: RunSpec, meter: Meter, startedAt: number): ChildPacket => ({
 	...packet,
 	allowance: meter.allowance(),
-	fallback,
-	maxInFlight,
-	sharesBudget: sessionBudget !== undefined,
+	fallback: spec.fallback,
+	maxInFlight: spec.maxInFlight,
+	sharesBudget: spec.sessionBudget !== undefined,
+	writeGuard: writeGuardOf(spec, startedAt),
 });
+
+function writeGuardOf({ writeGuard, label, sessionId, sharedSession }: RunSpec, startedAt: number) {
+	if (writeGuard === undefined) return undefined;
+	// What an agent read in an earlier run of its session, it may still rely on.
+	const since = (sharedSession === undefined ? undefined : sessionStart(sharedSession)) ?? startedAt;
+	return { ledger: writeGuard, name: cut(label, MAX_NAME_CHARS), session: sessionId, since };
+}
 
 const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;
 

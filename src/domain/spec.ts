@@ -26,6 +26,8 @@ export interface RunSpec {
 	readonly budget: Amounts;
 	/** What all runs of the session may use together, and the directory where they note it. */
 	readonly sessionBudget: { readonly limit: Amounts; readonly ledger: string } | undefined;
+	/** Where the session's runs note which files they change, so that none loses another's changes; undefined = nowhere. */
+	readonly writeGuard: string | undefined;
 	readonly contract: Contract;
 	/** A session file that one run at a time may write to; undefined where the run has its own or none. */
 	readonly sharedSession: string | undefined;

@@ -18,6 +18,8 @@ export interface Parent {
 	readonly settings: Settings;
 	/** What all runs of the session share. */
 	readonly sessionBudget: RunSpec["sessionBudget"];
+	/** Where its runs note which files they change. */
+	readonly writeLedger: string;
 	readonly runPlaces: RunPlaces;
 }
 

@@ -81,6 +81,7 @@ export async function planRun(
 	const timeoutSeconds = request.timeoutSeconds ?? plan.value.timeoutSeconds ?? request.defaultTimeoutSeconds ?? 0;
 	const attachments = await readFiles(request.files, cwd.value);
 	const trust = elsewhere ? undefined : parent.trust;
+	const isolation = strictest(settings.isolation, found?.value.isolation ?? "none");
 	return ok({
 		spec: {
 			...{ runId, sessionId, family, label, task, agent, model },
@@ -103,11 +104,12 @@ export async function planRun(
 			},
 			budget: smallest(found?.value.budget ?? NO_AMOUNTS, budgetOf(settings)),
 			sessionBudget: parent.sessionBudget,
+			writeGuard: settings.writeGuard && isolation !== "worktree" ? parent.writeLedger : undefined,
 			contract,
 			sharedSession: request.sharedSession,
 			lifetime: request.lifetime,
 			leftovers: settings.leftovers,
-			isolation: strictest(settings.isolation, found?.value.isolation ?? "none"),
+			isolation,
 		},
 		files: [...plan.value.files, ...sessionFiles(request)],
 		shortfall: attachments.shortfall,

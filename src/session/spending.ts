@@ -17,12 +17,15 @@ export function sessionBudgetOf(
 	directory: string,
 ): RunSpec["sessionBudget"] {
 	if (maxSessionTokens === undefined && maxSessionCost === undefined) return undefined;
-	const name = createHash("sha256").update(sessionId).digest("hex").slice(0, 16);
 	return {
 		limit: { tokens: maxSessionTokens ?? 0, cost: maxSessionCost ?? 0, turns: 0 },
-		ledger: join(directory, "spending", name),
+		ledger: ledgerOf("spending", sessionId, directory),
 	};
 }
+
+/** Where the runs of a session note something for each other. */
+export const ledgerOf = (what: "spending" | "writes", sessionId: string, directory: string): string =>
+	join(directory, what, createHash("sha256").update(sessionId).digest("hex").slice(0, 16));
 
 /** Why no run may start any more; undefined where one may. */
 export function spentRefusal(budget: RunSpec["sessionBudget"]): string | undefined {

@@ -39,6 +39,8 @@ export interface Settings {
 	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
 	readonly isolation: IsolationLevel;
+	/** Whether sub-agents of a session are kept from losing each other's changes. */
+	readonly writeGuard: boolean;
 	readonly outputLimit: number;
 	readonly runRetentionDays: number;
 	readonly maxRuns: number;
@@ -133,6 +135,7 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 		mustBe: ISOLATIONS.map((each) => `"${each}"`).join(" or "),
 		setBy: { kind: "tighten", isLooser },
 	},
+	writeGuard: flag("writeGuard", true),
 	outputLimit: ranged("outputLimit", 50 * 1024, 1_024, 100 * 1024 * 1024),
 	runRetentionDays: ranged("runRetentionDays", 14, 0, 36_500),
 	maxRuns: ranged("maxRuns", 200, 0, 1_000_000),

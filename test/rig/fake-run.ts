@@ -90,6 +90,7 @@ export function specFor(cwd: string): RunSpec {
 		maxInFlight: {},
 		budget: NO_AMOUNTS,
 		sessionBudget: undefined,
+		writeGuard: undefined,
 		contract: { kind: "last-text" },
 		sharedSession: undefined,
 		lifetime: "foreground",

@@ -1,0 +1,277 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { takeTicket } from "../../src/child/slot-tickets.ts";
+import { keyOf } from "../../src/files/write-ledger.ts";
+import { text, toolCall, toolCalls } from "../rig/model-server.ts";
+import { createGuardStage, delegateCall, editFile, readFile, writeFile } from "./guard-stage.ts";
+
+const STALE = (path: string, by: string) =>
+	new RegExp(`^Not done: ${path} is not what you have read: ${by}\\. Read it again, then make your change\\.$`);
+const COMMAND = "a command or another program changed it";
+
+describe("sub-agents that change the same files", () => {
+	test("a write over a sibling's change is refused with its name, and done after a new read", async (t) => {
+		const stage = await createGuardStage(t);
+		stage.write("f.txt", "start\n");
+		await stage.together({
+			map: [
+				readFile("f.txt"),
+				async () => {
+					await stage.turn("late", 1);
+					return writeFile("f.txt", "start\nmap\n");
+				},
+			],
+			late: [
+				readFile("f.txt"),
+				async () => {
+					await stage.turn("map", 2);
+					return writeFile("f.txt", "start\nlate\n");
+				},
+				readFile("f.txt"),
+				writeFile("f.txt", "start\nmap\nlate\n"),
+			],
+			blind: [
+				async () => {
+					await stage.turn("late", 4);
+					return writeFile("f.txt", "blind\n");
+				},
+			],
+		});
+		assert.match(stage.told("late", 2), STALE("f.txt", '"map" changed it \\d+ s ago'));
+		assert.match(stage.told("late", 4), /^Successfully wrote/);
+		assert.match(stage.told("blind", 1), STALE("f.txt", '"late" changed it \\d+ s ago'), "it never read the file");
+		assert.equal(stage.read("f.txt"), "start\nmap\nlate\n");
+	});
+
+	test("one that is alone is never refused; what its own command changed is refused until it is read", async (t) => {
+		const stage = await createGuardStage(t);
+		stage.write("old.txt", "old\n");
+		const bash = (command: string) => toolCall("bash", { command });
+		await stage.together({
+			alone: [
+				writeFile("old.txt", "1\n"),
+				writeFile("new.txt", "1\n"),
+				writeFile("new.txt", "2\n"),
+				toolCalls([editFile("new.txt", "2", "3"), editFile("old.txt", "1", "4")]),
+				writeFile("new.txt", "5\n"),
+				bash("echo 6 > new.txt"),
+				writeFile("new.txt", "7\n"),
+				readFile("new.txt"),
+				writeFile("new.txt", "8\n"),
+				bash("rm new.txt"),
+				writeFile("new.txt", "9\n"),
+			],
+		});
+		for (const turn of [1, 2, 3, 5, 9, 11])
+			assert.match(stage.told("alone", turn), /^Successfully wrote/, `turn ${turn}`);
+		assert.match(stage.told("alone", 7), STALE("new.txt", COMMAND));
+		assert.equal(stage.read("new.txt"), "9\n");
+		assert.equal(stage.read("old.txt"), "4\n");
+	});
+
+	test("an edit is never refused for a sibling's change, and says that there is one; what it left unread, a write must read", async (t) => {
+		const stage = await createGuardStage(t);
+		stage.write("f.txt", "one\ntwo\n");
+		await stage.together({
+			first: [
+				readFile("f.txt"),
+				async () => {
+					await stage.turn("second", 1);
+					return toolCalls([editFile("f.txt", "one", "ONE")]);
+				},
+			],
+			second: [
+				readFile("f.txt"),
+				async () => {
+					await stage.turn("first", 2);
+					return toolCalls([editFile("f.txt", "two", "TWO")]);
+				},
+				writeFile("f.txt", "one\nTWO\n"),
+				readFile("f.txt"),
+				writeFile("f.txt", "ONE\nTWO\nTHREE\n"),
+			],
+		});
+		const noted = stage.told("second", 2);
+		assert.match(
+			noted,
+			/Successfully replaced.*f\.txt is not what you have read: "first" changed it \d+ s ago\. Read it again/s,
+		);
+		assert.match(stage.told("second", 3), STALE("f.txt", '"first" changed it \\d+ s ago'));
+		assert.equal(stage.read("f.txt"), "ONE\nTWO\nTHREE\n");
+	});
+
+	test("two edits of one file in one message do not wait for each other, and several files need no order", async (t) => {
+		const stage = await createGuardStage(t);
+		stage.write("a.txt", "1\n2\n");
+		stage.write("b.txt", "1\n2\n");
+		const started = performance.now();
+		const took: number[] = [];
+		const finish = () => {
+			took.push(performance.now() - started);
+			return text("done");
+		};
+		const both = (first: string, second: string, from: string, to: string) =>
+			toolCalls([editFile(first, from, to), editFile(first, `${to}`, `${to}!`), editFile(second, from, to)]);
+		await stage.together({
+			one: [both("a.txt", "b.txt", "1", "one"), finish],
+			two: [both("b.txt", "a.txt", "2", "two"), finish],
+		});
+		const [first = 0, second = 0] = took.toSorted((a, b) => a - b);
+		assert.ok(second - first < 9_000, `${first} ${second}`);
+		for (const task of ["one", "two"]) {
+			const said = stage.server.requests
+				.filter(({ lastUser }) => lastUser === task)
+				.at(-1)
+				?.messages.slice(-3);
+			for (const { text: result } of said ?? []) {
+				assert.match(
+					result,
+					/^(Successfully replaced|Not done: another sub-agent is changing [ab]\.txt at this moment\. Try again\.)/,
+				);
+			}
+		}
+	});
+
+	test("a call waits while another changes its file, but not where its run holds another file", async (t) => {
+		const stage = await createGuardStage(t);
+		for (const name of ["a.txt", "b.txt"]) stage.write(name, "1\n");
+		const lockOf = (name: string) =>
+			join(stage.specs()[0]?.writeGuard ?? "", "locks", keyOf(join(stage.home.project, name)));
+		let held: { release(): void } | undefined;
+		await stage.together({
+			worker: [
+				async () => {
+					held = await takeTicket(lockOf("b.txt"), 1, new AbortController().signal, () => {});
+					return toolCalls([editFile("a.txt", "1", "2"), editFile("b.txt", "1", "2")]);
+				},
+				async () => {
+					setTimeout(() => held?.release(), 500);
+					return toolCalls([editFile("b.txt", "1", "3")]);
+				},
+			],
+		});
+		const results = stage.server.requests.filter(({ lastUser }) => lastUser === "worker")[1]?.messages.slice(-2);
+		assert.match(results?.[0]?.text ?? "", /^Successfully replaced/);
+		assert.equal(results?.[1]?.text, "Not done: another sub-agent is changing b.txt at this moment. Try again.");
+		assert.match(stage.told("worker", 2), /^Successfully replaced/);
+		assert.equal(stage.read("b.txt"), "3\n");
+	});
+
+	test("links and other spellings of a path are the same file", async (t) => {
+		const stage = await createGuardStage(t);
+		mkdirSync(join(stage.home.project, "sub"));
+		stage.write("f.txt", "1\n");
+		symlinkSync("f.txt", join(stage.home.project, "link.txt"));
+		symlinkSync("new.txt", join(stage.home.project, "dangling.txt"));
+		await stage.together({
+			one: [
+				readFile("link.txt"),
+				async () => {
+					await stage.turn("two", 2);
+					return writeFile("@link.txt", "3\n");
+				},
+				writeFile(join(stage.home.project, "new.txt"), "3\n"),
+			],
+			two: [
+				async () => {
+					await stage.turn("one", 1);
+					return writeFile("./sub/../f.txt", "2\n");
+				},
+				writeFile("dangling.txt", "2\n"),
+			],
+		});
+		assert.match(stage.told("one", 2), STALE("@link.txt", '"two" changed it \\d+ s ago'));
+		assert.match(stage.told("one", 3), STALE(".*/new.txt", '"two" changed it \\d+ s ago'));
+		assert.equal(stage.read("f.txt"), "2\n");
+		assert.equal(stage.read("new.txt"), "2\n");
+	});
+
+	test("with writeGuard: false nobody is refused, and nothing is locked or noted", async (t) => {
+		const stage = await createGuardStage(t, { writeGuard: false });
+		stage.write("f.txt", "start\n");
+		await stage.together({
+			one: [readFile("f.txt"), writeFile("f.txt", "one\n")],
+			two: [
+				readFile("f.txt"),
+				async () => {
+					await stage.turn("one", 2);
+					return writeFile("f.txt", "two\n");
+				},
+			],
+		});
+		assert.equal(stage.read("f.txt"), "two\n", "the control: a change is lost");
+		assert.deepEqual(
+			stage.specs().map(({ writeGuard }) => writeGuard),
+			[undefined, undefined],
+		);
+	});
+
+	test("siblings of one session share a ledger, also in the background; another session has its own", async (t) => {
+		const stage = await createGuardStage(t);
+		stage.home.write(
+			join(stage.home.agentDir, "subagents/p.md"),
+			"---\nname: p\ndescription: d\nmodel: mock/mock-1\n---\n",
+		);
+		const background = { name: "background_agent", args: { preset: "p", task: "later" } };
+		await stage.start([[delegateCall(["now"]), background]], {}).done;
+		await stage.start([[delegateCall(["other"])]], {}).done;
+		const ledgers = new Map(stage.specs().map(({ task, writeGuard }) => [task, writeGuard]));
+		assert.equal(ledgers.get("now"), ledgers.get("later"));
+		assert.notEqual(ledgers.get("now"), ledgers.get("other"));
+		assert.ok(!ledgers.get("now")?.startsWith(stage.home.project));
+	});
+});
+
+describe("the agent that delegates", () => {
+	test("is told once, in the next result, which files that it had read have changed", async (t) => {
+		const stage = await createGuardStage(t);
+		for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) stage.write(name, "1\n");
+		const own = (name: string, path: string) => ({ name, args: { path } });
+		const { results } = await stage.start(
+			[
+				[own("read", "a.txt"), own("read", "b.txt"), { name: "write", args: { path: "d.txt", content: "mine\n" } }],
+				[delegateCall(["quiet"])],
+				[delegateCall(["busy"])],
+				[delegateCall(["quiet again"])],
+				[own("read", "a.txt")],
+				[delegateCall(["busy again"])],
+			],
+			{
+				busy: [writeFile("a.txt", "2\n"), writeFile("c.txt", "2\n"), toolCall("bash", { command: "rm d.txt" })],
+				"busy again": [writeFile("a.txt", "3\n"), writeFile("b.txt", "1\n")],
+			},
+		).done;
+		const told = results
+			.filter(({ toolName }) => toolName === "delegate_to_subagents")
+			.map(({ text: said }) => said.split("\n\n").slice(1));
+		assert.deepEqual(told, [
+			[],
+			["Changed since you read them: a.txt, d.txt. Read them again before you rely on them."],
+			[],
+			["Changed since you read them: a.txt, b.txt. Read them again before you rely on them."],
+		]);
+	});
+
+	test("is told with the end of a background run, too; never with writeGuard: false", async (t) => {
+		for (const writeGuard of [true, false]) {
+			const stage = await createGuardStage(t, { writeGuard });
+			stage.home.write(
+				join(stage.home.agentDir, "subagents/p.md"),
+				"---\nname: p\ndescription: d\nmodel: mock/mock-1\n---\n",
+			);
+			stage.write("a.txt", "1\n");
+			const { events } = await stage.start(
+				[
+					[{ name: "read", args: { path: "a.txt" } }],
+					[{ name: "background_agent", args: { preset: "p", task: "later" } }],
+				],
+				{ later: [writeFile("a.txt", "2\n")] },
+			).done;
+			assert.equal(stage.read("a.txt"), "2\n");
+			const said = JSON.stringify(events).match(/Changed since you read it: a\.txt\./g) ?? [];
+			assert.equal(said.length > 0, writeGuard, `writeGuard ${writeGuard}`);
+		}
+	});
+});
