@@ -31,6 +31,7 @@ const DEFAULTS = {
 	waitInPrintMode: true,
 	printModeTimeout: 3_600,
 	runsIn: "home",
+	receipts: true,
 	fleetKey: "alt+a",
 	maxTokens: undefined,
 	maxCost: undefined,

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import type { AgentToolResult, AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { endOf, type KeptRun } from "../domain/kept-run.ts";
+import { endOf, type KeptRun, type SaidOfRun } from "../domain/kept-run.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Failure } from "../domain/run-result.ts";
 import { isStoppedByPerson, messagesOf, type RunState } from "../domain/state.ts";
@@ -9,7 +9,7 @@ import type { Parent } from "../plan/parent.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { displayOf } from "../present/display.ts";
 import { paneTitle } from "../present/pane-text.ts";
-import { remarkBlocks, remarksOn } from "../present/remarks.ts";
+import { NOTHING_SAID, remarkBlocks, saidOf } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
 import { execute, stopCauseOf } from "../run/execute.ts";
@@ -150,7 +150,7 @@ function recordOf({ request, plan, state }: Row, directory: string | undefined):
 	const { runId, sessionId, family, label, task, definition } = request;
 	const spec = plan.ok ? plan.value.spec : undefined;
 	const progress =
-		phase.kind === "done" ? endOf(phase.result, remarksOn(phase.result), "billed", messagesOf(state)) : RUNNING;
+		phase.kind === "done" ? endOf(phase.result, saidOf(phase.result), "billed", messagesOf(state)) : RUNNING;
 	return {
 		...{ runId, sessionId, family, label, task, definition, directory, progress },
 		cwd: spec?.cwd ?? request.cwd,
@@ -199,10 +199,10 @@ export function resultOf(
 	rows: readonly Row[],
 	parent: Parent,
 	text: string,
-	remarks: readonly string[] = [],
+	said: SaidOfRun = NOTHING_SAID,
 ): AgentToolResult<CallDetails> {
 	return {
-		content: [{ type: "text", text }, ...remarkBlocks(remarks)],
+		content: [{ type: "text", text }, ...remarkBlocks(said)],
 		details: detailsOf(rows, parent, "done"),
 		// What has moved to the background is billed there.
 		usage: rows.reduce((sum, { state, moved }) => (moved ? sum : addUsage(sum, state.usage)), noUsage),

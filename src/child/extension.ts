@@ -17,6 +17,7 @@ import {
 	type WarmUp,
 } from "./protocol.ts";
 import { exitQuickly } from "./quick-exit.ts";
+import { keepCallTimes } from "./receipt/call-times.ts";
 import { NODE_FLAGS, scriptPath } from "./scripts.ts";
 import { createSlotRequests, type SlotRequests } from "./slot-request.ts";
 import { createSpendingRequests } from "./spending-request.ts";
@@ -38,10 +39,12 @@ export default function child(pi: ExtensionAPI): void {
 	let slots: SlotRequests | undefined;
 	const spending = createSpendingRequests((spent) => tell({ spent }));
 	const locks = createLockRequests((request) => tell(request));
+	const looked = Promise.withResolvers<void>();
 	const receive = (message: ToChild) => {
 		if ("steer" in message) talk.receive(message.steer);
 		else if ("granted" in message) slots?.granted(message.granted);
 		else if ("locked" in message) locks.answered(message.locked);
+		else if ("looked" in message) looked.resolve();
 		else spending.answered(message.spending);
 	};
 	const packet = receivePacket(lifeline, receive);
@@ -63,7 +66,7 @@ export default function child(pi: ExtensionAPI): void {
 
 	pi.on("session_start", async (_event, context) => {
 		const overdue = setTimeout(() => process.exit(NO_PACKET_EXIT_CODE), PACKET_TIMEOUT_MS);
-		const { apiKey, contract, allowance, fallback, maxInFlight, sharesBudget, writeGuard } = await packet; // it was sent before pi's stdin ended, and pi waits for that
+		const { apiKey, contract, allowance, fallback, maxInFlight, sharesBudget, writeGuard, callTimes } = await packet; // it was sent before pi's stdin ended, and pi waits for that
 		clearTimeout(overdue);
 		const wrapUp = createWrapUp(
 			{ allowance, contract },
@@ -73,6 +76,8 @@ export default function child(pi: ExtensionAPI): void {
 		if (contract.kind === "finalize") requireFinalization(pi, contract, wrapUp, talk);
 		wrapUp.listen(pi);
 		if (writeGuard) guardWrites(pi, writeGuard, locks); // after all that may refuse a call for other reasons
+		if (callTimes?.looked) looked.resolve();
+		if (callTimes) keepCallTimes(pi, callTimes.file, looked.promise);
 		slots = createSlotRequests(maxInFlight, (slots) => tell({ slots }));
 		slots.listen(pi);
 		if (apiKey) await useKey(context, apiKey.provider, apiKey.key);
@@ -136,7 +141,7 @@ const isBeginning = (message: object): message is ChildPacket | WarmUp =>
 
 /** A supervisor of a later version may say more. */
 const isTold = (message: object): message is ToChild =>
-	["steer", "granted", "spending", "locked"].some((key) => key in message);
+	["steer", "granted", "spending", "locked", "looked"].some((key) => key in message);
 
 /** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {

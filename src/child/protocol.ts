@@ -44,6 +44,8 @@ export interface ChildPacket extends Packet {
 	readonly sharesBudget: boolean;
 	/** How its changes to files are kept apart from those of its siblings; undefined where they are not. */
 	readonly writeGuard: WriteGuard | undefined;
+	/** Where it notes the times of its calls; a command waits until its supervisor has looked at the directory. */
+	readonly callTimes: { readonly file: string; readonly looked: boolean } | undefined;
 }
 
 /** Who a run is to its siblings. */
@@ -62,7 +64,9 @@ export type ToChild =
 	/** The slots of the request with this id have been taken. */
 	| { readonly granted: number }
 	| { readonly spending: SpendingAnswer }
-	| { readonly locked: LockAnswer };
+	| { readonly locked: LockAnswer }
+	/** What the directory was like before is known: commands may run. */
+	| { readonly looked: true };
 
 /** What the run has used so far; the answer says whether the session's budget is used up. */
 export interface SpendingRequest {

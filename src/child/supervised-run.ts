@@ -6,7 +6,7 @@ import { cut } from "../domain/messages.ts";
 import type { Result } from "../domain/result.ts";
 import type { Outcome, RunResult } from "../domain/run-result.ts";
 import type { Packet, RunSpec } from "../domain/spec.ts";
-import { initialState, reduce } from "../domain/state.ts";
+import { initialState, type RunState, reduce } from "../domain/state.ts";
 import { sessionStart } from "../files/session-start.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { NO_TREE, type OwnTree } from "../tree/own-tree.ts";
@@ -15,9 +15,14 @@ import type { HeldPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
 import { spawnPi, type WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
+import { createReceipt, type Receipt } from "./receipt/receipt.ts";
 import { lockSession } from "./session-lock.ts";
 import { createSteering } from "./steering.ts";
 import { superviseProcess } from "./supervised-process.ts";
+
+interface Observer {
+	observe(event: RunEvent): void;
+}
 
 /** One run: pi, the fold over its events, the guard that watches them, and the one way to stop it. */
 export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tree: OwnTree = NO_TREE) {
@@ -29,7 +34,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 
 	const apply = (event: RunEvent) => {
 		state = reduce(state, event);
-		const observers: readonly Pick<typeof guard, "observe">[] = [guard, meter, corrections, steering, child, tree];
+		const observers: readonly Observer[] = [guard, meter, corrections, steering, child, tree, receipt];
 		for (const observer of observers) observer.observe(event);
 	};
 	const flush = () => {
@@ -43,6 +48,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 	};
 	const steering = createSteering({ artifacts, record, state: () => state, tell: (message) => child.tell(message) });
 	const child = superviseProcess(spec, artifacts, { onEvent: apply, onChunk: flush, record }, steering.unheard);
+	const receipt = createReceipt(spec, artifacts.directory, () => child.tell({ looked: true }));
 	const stop = (cause: StopCause) => {
 		if (child.isOver()) return;
 		stopped.abort();
@@ -60,10 +66,10 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 		steering.end();
 		flush();
 		const outcome = outcomeAfter(exit);
-		const changes = await tree.end(lastProvider(state) ?? spec.model?.provider);
 		const seen = child.wasStopped() ? exitAfterStop(outcome, exit) : exit;
-		const ended = { outcome, exit: seen, endedAt: Math.max(Date.now(), startedAt), leftovers };
-		return { ...resultOf(spec.runId, state, { ...ended, artifactErrors: artifacts.errors }), startedAt, changes };
+		const ended = { outcome, exit: seen, leftovers, artifactErrors: artifacts.errors };
+		const endedAt = Math.max(Date.now(), startedAt);
+		return { ...(await withEvidence(spec, state, { ...ended, endedAt }, tree, receipt)), startedAt };
 	};
 
 	/** pi, and where it left without an answer and may be corrected, pi again with the same session. */
@@ -71,7 +77,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 		const waiting = await held.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
 		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
-		const exit = await child.run(spawn, packetFor(packet, spec, meter, startedAt), startedAt, waiting);
+		const exit = await child.run(spawn, packetFor(packet, spec, meter, startedAt, receipt), startedAt, waiting);
 		if (spec.contract.kind !== "finalize" || (!child.wasStopped() && hasCrashed(exit))) return exit;
 		await child.drained();
 		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
@@ -90,10 +96,24 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 			if (!packet) return await end({ kind: "spawn-failed", message: "the parent never sent the task" }, startedAt);
 			return await withSession(spec, held, stopped.signal, async (isolation) => {
 				if (!isolation.ok) return await end({ kind: "refused", message: isolation.error }, startedAt);
+				receipt.begin(startedAt);
 				return await end(await runPi(isolation.value, packet, startedAt), startedAt);
 			});
 		},
 	};
+}
+
+/** The result of a run whose processes are gone, with what it has left in its tree and what was seen of its work. */
+async function withEvidence(
+	spec: RunSpec,
+	state: RunState,
+	ended: Parameters<typeof resultOf>[2],
+	tree: OwnTree,
+	receipt: Receipt,
+): Promise<RunResult> {
+	const changes = await tree.end(lastProvider(state) ?? spec.model?.provider);
+	const seen = await receipt.end(state, ended.outcome, ended.leftovers, changes);
+	return { ...resultOf(spec.runId, state, { ...ended, ...seen }), changes };
 }
 
 /** Does the work while the run's session is this run's alone, or tells it why that cannot be. */
@@ -119,8 +139,9 @@ const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
 /** Of a name in a refusal. */
 const MAX_NAME_CHARS = 60;
 
-const packetFor = (packet: Packet, spec: RunSpec, meter: Meter, startedAt: number): ChildPacket => ({
+const packetFor = (packet: Packet, spec: RunSpec, meter: Meter, startedAt: number, receipt: Receipt): ChildPacket => ({
 	...packet,
+	callTimes: receipt.forChild(),
 	allowance: meter.allowance(),
 	fallback: spec.fallback,
 	maxInFlight: spec.maxInFlight,

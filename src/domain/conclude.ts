@@ -99,7 +99,7 @@ export const lastProvider = (state: RunState): string | undefined => lastAssista
 export function resultOf(
 	runId: string,
 	state: RunState,
-	end: Pick<RunResult, "outcome" | "exit" | "endedAt" | "leftovers" | "artifactErrors">,
+	end: Pick<RunResult, "outcome" | "exit" | "endedAt" | "leftovers" | "artifactErrors" | "receipt">,
 ): RunResult {
 	const last = lastAssistant(messagesOf(state));
 	const startedAt = state.phase.kind === "running" ? state.phase.since : end.endedAt;
@@ -121,5 +121,6 @@ export function resultOf(
 		leftovers: end.leftovers,
 		changes: undefined,
 		artifactErrors: end.artifactErrors,
+		...(end.receipt && { receipt: end.receipt }),
 	};
 }

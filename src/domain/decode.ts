@@ -1,5 +1,5 @@
 import type { Usage } from "@earendil-works/pi-ai";
-import type { ChatMessage, RunEvent } from "./event.ts";
+import type { CallResult, ChatMessage, RunEvent } from "./event.ts";
 import { STEER_MESSAGE } from "./steer.ts";
 import { noUsage } from "./usage.ts";
 
@@ -74,7 +74,21 @@ export const isPiece = ({ type }: RunEvent): boolean => type === "delta" || type
 function toolEnd(line: Buffer): Line {
 	const id = TOOL_END.exec(line.toString("utf8", 0, MAX_CALL_ID_BYTES))?.[1];
 	if (id === undefined) return { kind: "record", delta: false };
-	return { kind: "event", event: { type: "tool-ended", callId: JSON.parse(`"${id}"`) as string } };
+	const callId = JSON.parse(`"${id}"`) as string;
+	const result = line.includes(NESTED, -MAX_CALL_ID_BYTES) ? nestedResult(line) : undefined;
+	return { kind: "event", event: { type: "tool-ended", callId, ...(result && { result }) } };
+}
+
+/** A call that a script made has no message of its own. */
+const NESTED = '"parentToolCallId":';
+
+function nestedResult(line: Buffer): CallResult | undefined {
+	const record = parse(line.toString("utf8"));
+	if (record?.parentToolCallId === undefined) return undefined;
+	const { content, details } = fieldsOf(record.result);
+	const parts: readonly unknown[] = Array.isArray(content) ? content : [];
+	const text = parts.map((part) => wordOf(fieldsOf(part).text) ?? "").join("\n");
+	return { isError: record.isError === true, text, details };
 }
 
 function eventOf(record: Record<string, unknown>): RunEvent | undefined {

@@ -8,6 +8,13 @@ import type { BudgetWrapUp } from "./wrap-up.ts";
 /** What a sub-agent's conversation consists of. pi's own system messages are not part of it. */
 export type ChatMessage = Exclude<Message, { role: "system" }>;
 
+/** A call's result, as far as it is looked at. */
+export interface CallResult {
+	readonly isError: boolean;
+	readonly text: string;
+	readonly details: unknown;
+}
+
 /** The only thing that changes a run. Times are in milliseconds since the epoch. */
 export type RunEvent =
 	| {
@@ -33,7 +40,8 @@ export type RunEvent =
 			readonly args: unknown;
 			readonly nested: boolean;
 	  }
-	| { readonly type: "tool-ended"; readonly callId: string }
+	/** The message that follows has the result; a script's call has no message. */
+	| { readonly type: "tool-ended"; readonly callId: string; readonly result?: CallResult }
 	/** A request failed, and pi sends it again after a pause. */
 	| {
 			readonly type: "retrying";

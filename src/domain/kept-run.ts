@@ -51,7 +51,15 @@ export const isBackground = (run: KeptRun): run is BackgroundRun =>
 
 export type Progress = { readonly kind: "running" } | RunEnd;
 
-export interface RunEnd {
+/** What is said of a run besides how it ended. */
+export interface SaidOfRun {
+	/** A sentence each. */
+	readonly remarks: readonly string[];
+	/** The lines of its receipt. */
+	readonly receipt: readonly string[];
+}
+
+export interface RunEnd extends SaidOfRun {
 	readonly kind: "ended";
 	readonly outcome: { readonly kind: "completed" } | { readonly kind: "failed"; readonly failure: KeptFailure };
 	readonly at: number;
@@ -59,8 +67,6 @@ export interface RunEnd {
 	/** The one that answered. */
 	readonly model: string | undefined;
 	readonly stopReason: string | undefined;
-	/** What is said of it besides: a sentence each. */
-	readonly remarks: readonly string[];
 	/** The answer, or what there was of it; cut when it is long. */
 	readonly text: string;
 	readonly toolCalls: number;
@@ -87,7 +93,7 @@ export type KeptFailure =
 /** What a session keeps of a result. */
 export function endOf(
 	result: RunResult,
-	remarks: readonly string[],
+	said: SaidOfRun,
 	billing: RunEnd["billing"],
 	messages: readonly ChatMessage[] = [],
 ): RunEnd {
@@ -99,7 +105,8 @@ export function endOf(
 		exitCode: exitCodeOf(result.exit),
 		model: model && modelName(model),
 		text: outcome.kind === "completed" ? outcome.text : result.text,
-		...{ stopReason, remarks, toolCalls, messages, messageCount, usage, billing },
+		...said,
+		...{ stopReason, toolCalls, messages, messageCount, usage, billing },
 	};
 }
 

@@ -3,6 +3,7 @@ import type { Changes } from "./changes.ts";
 import type { Exit, StopCause } from "./event.ts";
 import type { Finalized } from "./finalized.ts";
 import type { FailedModel } from "./provider-failure.ts";
+import type { RunReceipt } from "./receipt.ts";
 import type { WrapUpReason } from "./wrap-up.ts";
 
 export type Outcome =
@@ -48,6 +49,8 @@ export interface RunResult {
 	readonly changes: Changes | undefined;
 	/** Files that could not be written. The run itself does not suffer from it. */
 	readonly artifactErrors: readonly string[];
+	/** What was seen of its work; missing where nobody was there to see, or where receipts are switched off. */
+	readonly receipt?: RunReceipt;
 }
 
 /** A person ended this run on purpose: it neither failed nor completed. */

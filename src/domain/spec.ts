@@ -40,6 +40,8 @@ export interface RunSpec {
 	 * own it changes nothing of the person's either.
 	 */
 	readonly isolation: IsolationLevel;
+	/** What its receipt is made from; missing in runs of earlier versions, which have none. */
+	readonly receipt?: ReceiptSource;
 }
 
 /** By which word a definition is called. */
@@ -48,6 +50,15 @@ export const WORD_OF: Readonly<Record<RunSpec["family"], DefinitionKind>> = {
 	preset: "preset",
 	agent: "agent",
 };
+
+export type ReceiptSource =
+	| "off"
+	/** It has no tool that can write. */
+	| "read-only"
+	/** Its write and edit calls: it has no other tool that can write. */
+	| "calls"
+	/** These, and what its directory shows: it has the shell, or tools that nobody here knows. */
+	| "scan";
 
 /** Which definition a run was made from, and what that came to. */
 export interface AgentRef {

@@ -5,8 +5,9 @@ import type { AgentDefinition } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { strictest } from "../domain/isolation.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { Contract, RunFile, RunSpec } from "../domain/spec.ts";
+import type { Contract, ReceiptSource, RunFile, RunSpec } from "../domain/spec.ts";
 import { WORD_OF } from "../domain/spec.ts";
+import { effectOfAll } from "../domain/tool-effect.ts";
 import { FILES } from "../run-directory/names.ts";
 import { planAgent, type Surroundings } from "./agent.ts";
 import { type ChildOptions, planArguments } from "./arguments.ts";
@@ -110,6 +111,7 @@ export async function planRun(
 			lifetime: request.lifetime,
 			leftovers: settings.leftovers,
 			isolation,
+			receipt: receiptSource(settings.receipts, agent),
 		},
 		files: [...plan.value.files, ...sessionFiles(request)],
 		shortfall: attachments.shortfall,
@@ -120,6 +122,9 @@ export async function planRun(
 /** pi's validator is loaded only where there is something to validate. */
 const extensionsFor = (contract: Contract, { extension, validator }: ChildPrograms): readonly string[] =>
 	contract.kind === "finalize" && contract.output ? [extension, validator] : [extension];
+const RECEIPT_SOURCES = { none: "read-only", file: "calls", any: "scan" } as const;
+const receiptSource = (isOn: boolean, agent: RunSpec["agent"]): ReceiptSource =>
+	isOn ? RECEIPT_SOURCES[effectOfAll(agent?.tools)] : "off";
 
 /** Short tasks would be told before they have begun. */
 const MIN_WRAP_UP_TIMEOUT_SECONDS = 60;

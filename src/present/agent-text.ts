@@ -3,7 +3,7 @@ import type { Finalized } from "../domain/finalized.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import { shorten } from "./answer-lines.ts";
 import { errorText } from "./preset-text.ts";
-import { remarksOn } from "./remarks.ts";
+import { saidOf } from "./remarks.ts";
 import { sanitizeLine } from "./sanitize.ts";
 
 /** The words of an agent call. A failed one has no answer, and so none of its words. */
@@ -26,9 +26,11 @@ export function agentAnswer(
 	limit: number,
 ): string {
 	const { outcome, text } = result;
+	const { remarks, receipt } = saidOf(result);
 	const lines = [
 		...(session === undefined ? [] : [`**Session:** ${describeSession(session)}`]),
-		...remarksOn(result).map((remark) => `**Note:** ${remark}`),
+		...remarks.map((remark) => `**Note:** ${remark}`),
+		...receipt.map((line) => `**Receipt:** ${line}`),
 	];
 	const notes = lines.map((line) => `\n${line}`).join("");
 	if (outcome.kind === "completed") {

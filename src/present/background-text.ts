@@ -5,8 +5,10 @@ import {
 	backgroundStatusOf,
 	endStatusOf,
 	type RunEnd,
+	type SaidOfRun,
 } from "../domain/kept-run.ts";
 import { cut } from "../domain/messages.ts";
+import type { RunReceipt } from "../domain/receipt.ts";
 import { isPersonsStop } from "../domain/run-result.ts";
 import { FILES, RUN_ID_PATTERN } from "../run-directory/names.ts";
 import { shorten } from "./answer-lines.ts";
@@ -24,6 +26,8 @@ export interface CompletionDetails {
 	readonly seconds: number;
 	readonly tokens: number;
 	readonly cost: number;
+	/** Missing in messages of earlier versions. */
+	readonly receipt?: readonly string[];
 	readonly text: string;
 }
 
@@ -66,10 +70,10 @@ export function completionText(run: BackgroundRun, end: RunEnd): CompletionText 
 	const status = endStatusOf(end.outcome);
 	const how = wasStoppedByPerson(end) ? "stopped by you" : `${status}${remarkOn(end)}`;
 	const error = wasStoppedByPerson(end) ? "" : errorOf(run);
-	const notice = `${STATUS_SIGNS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${how} after ${seconds}s${error}`;
+	const line = `${STATUS_SIGNS[status]} Background agent ${sanitizeLine(run.label)} (${run.runId}) ${how} after ${seconds}s${error}`;
 	return {
-		notice,
-		text: `${notice}. Its answer: background_agent_status with this runId.`,
+		notice: [line, ...receiptOf(end)].join("\n"),
+		text: [`${line}. Its answer: background_agent_status with this runId.`, ...receiptOf(end)].join("\n"),
 		details: {
 			runId: run.runId,
 			preset: run.label,
@@ -77,10 +81,14 @@ export function completionText(run: BackgroundRun, end: RunEnd): CompletionText 
 			seconds,
 			tokens: end.usage.totalTokens,
 			cost: end.usage.cost.total,
+			receipt: end.receipt,
 			text: cut(end.text || (describeEnd(run) ?? ""), MAX_SHOWN_CHARS),
 		},
 	};
 }
+
+/** The lines of a receipt stand below the run's own. */
+export const receiptOf = ({ receipt }: SaidOfRun): string[] => receipt.map((line) => `  ${sanitizeLine(line)}`);
 
 /** For whoever quits: undefined where nothing runs. */
 export function keepsRunningText(runs: readonly BackgroundRun[]): string | undefined {
@@ -164,13 +172,15 @@ export interface ShownRun {
 	readonly status: BackgroundStatus;
 	readonly progress: BackgroundRun["progress"];
 	readonly artifacts: Readonly<Record<keyof typeof FILES, string>>;
+	/** Missing while it runs, and where its directory is gone. */
+	readonly receipt?: RunReceipt;
 }
 
-export function shownRun(run: BackgroundRun): ShownRun {
+export function shownRun(run: BackgroundRun, receipt?: RunReceipt): ShownRun {
 	const { runId, label, scope, task, cwd, requestedModel, resolvedModel, directory, startedAt, progress } = run;
 	const paths = Object.entries(FILES).map(([name, file]) => [name, `${directory}/${file}`]);
 	return {
 		...{ runId, preset: label, presetSource: scope, task, cwd, requestedModel, resolvedModel, directory, startedAt },
-		...{ status: backgroundStatusOf(run), progress, artifacts: Object.fromEntries(paths) },
+		...{ status: backgroundStatusOf(run), progress, artifacts: Object.fromEntries(paths), ...(receipt && { receipt }) },
 	};
 }

@@ -3,6 +3,7 @@ import type { Component } from "@earendil-works/pi-tui";
 import { type CompletionDetails, STATUS_SIGNS } from "./background-text.ts";
 import { fitLine } from "./fit.ts";
 import { markdownRows } from "./markdown-view.ts";
+import { receiptRows } from "./receipt-view.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { renderTruncatedText } from "./text-view.ts";
 
@@ -22,7 +23,8 @@ export function renderCompletion(
 		render(width) {
 			if (drawn?.width === width) return drawn.rows;
 			const inner = Math.max(1, width - 2 * outputPad);
-			const rows = [headline(details, inner, theme), ...answerRows(details.text, inner, expanded, theme)];
+			const receipt = receiptRows(details.receipt ?? [], inner, theme);
+			const rows = [headline(details, inner, theme), ...receipt, ...answerRows(details.text, inner, expanded, theme)];
 			drawn = { width, rows: rows.map((row) => pad + row) };
 			return drawn.rows;
 		},

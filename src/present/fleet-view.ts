@@ -6,6 +6,7 @@ import { type Doing, doingNow, doingOf } from "./doing.ts";
 import { firstLine } from "./end-note.ts";
 import { columnsOf, fitEnd, fitLine } from "./fit.ts";
 import { filled, panelRows } from "./panel-view.ts";
+import { receiptRows } from "./receipt-view.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { SIGN_COLORS, SIGNS, type TaskState, WORDS } from "./task-state.ts";
 import { costText, durationText } from "./units.ts";
@@ -27,6 +28,8 @@ export interface ListedRun {
 	readonly cwd: string;
 	readonly shown: TaskState;
 	readonly note: string | undefined;
+	/** What was seen of its work, in lines. */
+	readonly receipt: readonly string[];
 	readonly startedAt: number;
 	readonly endedAt: number | undefined;
 	readonly usage: Usage;
@@ -152,15 +155,16 @@ function whereText({ lifetime, origin, cwd }: ListedRun): string {
 
 /** Its task, and the last it has said and done. */
 function stepRows(
-	{ task, state, shown, directory }: ListedRun & { directory?: string | undefined },
+	{ task, state, shown, directory, receipt }: ListedRun & { directory?: string | undefined },
 	width: number,
 	max: number,
 	theme: Theme,
 ): string[] {
 	const head = theme.fg("muted", "Task  ") + theme.fg("text", fitLine(sanitizeLine(task), Math.max(0, width - 6)));
+	const seen = receiptRows(receipt, width, theme);
 	const lines = state ? linesOf(state, max, { ...PLACE, width }) : [];
 	const waiting =
 		shown === "queued" ? "Its turn has not come." : directory === undefined ? "Nothing can be read of it." : "…";
-	const rows = lineRows(lines, width, max - 1, theme).map((row) => row());
-	return [head, ...(rows.length > 0 ? rows : [theme.fg("muted", state ? "Nothing yet." : waiting)])];
+	const rows = lineRows(lines, width, Math.max(1, max - 1 - seen.length), theme).map((row) => row());
+	return [head, ...seen, ...(rows.length > 0 ? rows : [theme.fg("muted", state ? "Nothing yet." : waiting)])];
 }

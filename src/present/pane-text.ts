@@ -4,6 +4,7 @@ import { cut, describeMessage } from "../domain/messages.ts";
 import type { Failure, RunResult } from "../domain/run-result.ts";
 import { steerText } from "../domain/steer.ts";
 import { STATUS_SIGNS } from "./background-text.ts";
+import { receiptLines } from "./receipt-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import { describeFailure } from "./text.ts";
@@ -44,5 +45,6 @@ export function paneEnd(result: RunResult | undefined): string {
 	const status = endStatusOf(outcome);
 	const reason = outcome.kind === "failed" ? ` — ${sanitizeLine(describeFailure(outcome.failure))}` : "";
 	const remarks = result ? remarksOn(result).map((remark) => `, ${sanitizeLine(remark)}`) : [];
-	return `\n${STATUS_SIGNS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n`;
+	const receipt = receiptLines(result?.receipt).map((line) => `  ${line}\n`);
+	return `\n${STATUS_SIGNS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n${receipt.join("")}`;
 }

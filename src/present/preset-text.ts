@@ -1,4 +1,4 @@
-import { type BackgroundStatus, endStatusOf } from "../domain/kept-run.ts";
+import { type BackgroundStatus, endStatusOf, type SaidOfRun } from "../domain/kept-run.ts";
 import { type Failure, isPersonsStop, type RunResult } from "../domain/run-result.ts";
 import type { RunState } from "../domain/state.ts";
 import { shorten } from "./answer-lines.ts";
@@ -48,17 +48,12 @@ export function shareLimit(lengths: readonly number[], limit: number): number[] 
 
 /** One block per task of a parallel call. A line of an answer that looks like the head of a block is none of ours. */
 export function presetBlocks(
-	tasks: readonly {
-		readonly name: string;
-		readonly status: string;
-		readonly answer: string;
-		readonly remarks: readonly string[];
-	}[],
+	tasks: readonly (SaidOfRun & { readonly name: string; readonly status: string; readonly answer: string })[],
 ): string {
 	return tasks
 		.map(
-			({ name, status, answer, remarks }, index) =>
-				`[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${remarks.map((remark) => `[${remark}]\n`).join("")}${escapeLines(answer, /^(?=\[\d+\/\d+\] )/gm)}`,
+			({ name, status, answer, remarks, receipt }, index) =>
+				`[${index + 1}/${tasks.length}] ${sanitizeLine(name)}: ${status}\n${[...remarks, ...receipt].map((remark) => `[${remark}]\n`).join("")}${escapeLines(answer, /^(?=\[\d+\/\d+\] )/gm)}`,
 		)
 		.join("\n\n");
 }

@@ -1,9 +1,11 @@
 import type { Changes } from "../domain/changes.ts";
+import type { SaidOfRun } from "../domain/kept-run.ts";
 import { modelName } from "../domain/model-name.ts";
 import { describeFailedModels } from "../domain/provider-failure.ts";
 import { unreachable } from "../domain/result.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import { describeWrapUp } from "../domain/wrap-up.ts";
+import { receiptLines } from "./receipt-text.ts";
 
 /** What is said of a run besides how it ended, one sentence each: below its status, or behind it. */
 export function remarksOn(result: RemarkableResult): readonly string[] {
@@ -60,6 +62,16 @@ const MAX_LISTED = 3;
 const listed = (paths: readonly string[]) =>
 	`${paths.slice(0, MAX_LISTED).join(", ")}${paths.length > MAX_LISTED ? ` and ${paths.length - MAX_LISTED} more` : ""}`;
 
+/** All that a session keeps of what is said of a run. */
+export const saidOf = (result: RunResult): SaidOfRun => ({
+	remarks: remarksOn(result),
+	receipt: receiptLines(result.receipt),
+});
+
+export const NOTHING_SAID: SaidOfRun = { remarks: [], receipt: [] };
+
 /** As a block of text of its own, beside an answer that stays as it is; nothing where there is nothing to say. */
-export const remarkBlocks = (remarks: readonly string[]): { type: "text"; text: string }[] =>
-	remarks.length === 0 ? [] : [{ type: "text", text: `[${remarks.join("; ")}]` }];
+export function remarkBlocks({ remarks, receipt }: SaidOfRun): { type: "text"; text: string }[] {
+	const lines = [...(remarks.length === 0 ? [] : [`[${remarks.join("; ")}]`]), ...receipt];
+	return lines.length === 0 ? [] : [{ type: "text", text: lines.join("\n") }];
+}

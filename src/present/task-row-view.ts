@@ -1,6 +1,7 @@
 import type { Theme, ThemeColor } from "@earendil-works/pi-coding-agent";
 import { type Doing, doingNow } from "./doing.ts";
 import { columnsOf, fitEnd, fitLine } from "./fit.ts";
+import { isWarning } from "./receipt-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { SIGN_COLORS, SIGNS, type TaskState } from "./task-state.ts";
 import { costText, durationText, NONE, tokensText } from "./units.ts";
@@ -111,7 +112,9 @@ export function doingText(doing: Doing, width: number, theme: Theme): Cells["tex
 }
 
 /** What is said of an answer comes before it: an answer that was cut short must not look like a whole one. */
-function noteText({ state, note, errorMessage, remarks = [] }: TaskWindow, width: number, theme: Theme): Cells["text"] {
+function noteText(window: TaskWindow, width: number, theme: Theme): Cells["text"] {
+	const { state, note, errorMessage } = window;
+	const remarks = [...(window.remarks ?? []), ...(window.receiptLines ?? []).filter(isWarning)];
 	const said = note ?? errorMessage ?? "";
 	const isRemarkable = state === "done" && remarks.length > 0;
 	const text = fitLine(sanitizeLine(isRemarkable ? [...remarks, said].join(" · ") : said), width);

@@ -16,6 +16,7 @@ export interface RunHistory {
 	readonly messageCount: number;
 	readonly errorMessage: string | undefined;
 	readonly remarks: readonly string[];
+	readonly receipt: readonly string[];
 }
 
 const MAX_ARGUMENT_CHARS = 120;
@@ -33,7 +34,7 @@ export function sessionTranscript(runs: readonly RunHistory[]): string {
 				(message) => message.role === "assistant" && message.errorMessage === run.errorMessage,
 			);
 			const error = run.errorMessage === undefined || said ? [] : [`[Error: ${run.errorMessage}]`];
-			const remarks = run.remarks.map((remark) => `[${remark}]`);
+			const remarks = [...run.remarks, ...run.receipt].map((remark) => `[${remark}]`);
 			return [...header, ...parts, ...lastWords, ...error, ...remarks].join("\n");
 		})
 		.join("\n---\n");

@@ -6,6 +6,7 @@ import { callText } from "./doing.ts";
 import { columnsOf, expandTabs, fitLine } from "./fit.ts";
 import { type ListedRun, nowOf } from "./fleet-view.ts";
 import { markdownRows } from "./markdown-view.ts";
+import { receiptRows } from "./receipt-view.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import type { Blocks } from "./scroll.ts";
 import { WORDS } from "./task-state.ts";
@@ -164,7 +165,7 @@ function endRows(run: ListedRun, state: RunState, steps: readonly Step[], place:
 	if (state.phase.kind === "done") {
 		const failed = run.shown === "failed" || run.shown === "stopped";
 		const words = failed ? `${WORDS[run.shown]}: ${sanitizeLine(run.note ?? "")}` : WORDS[run.shown];
-		return ["", theme.fg(failed ? "error" : "success", words)];
+		return ["", theme.fg(failed ? "error" : "success", words), ...receiptRows(run.receipt, width, theme)];
 	}
 	const doing = nowOf(run, now);
 	if (!doing || (doing.word !== "over" && isSeen(state, steps))) return [];

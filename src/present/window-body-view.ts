@@ -2,6 +2,7 @@ import type { Theme, ThemeColor } from "@earendil-works/pi-coding-agent";
 import { partsOfCall } from "./doing.ts";
 import { columnsOf, fitLine } from "./fit.ts";
 import { markdownRows } from "./markdown-view.ts";
+import { isWarning } from "./receipt-text.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
 import type { Columns } from "./task-row-view.ts";
 import { allLinesOf, type TaskWindow } from "./window.ts";
@@ -65,6 +66,7 @@ export function expandedRows(window: TaskWindow, { theme, width }: Frame): strin
 		...section("Answer", markdownRows(window.answer ?? "", inside, theme)),
 		...(window.errorMessage === undefined ? [] : wrapped(window.errorMessage, room, "error", theme)),
 		...(window.remarks ?? []).flatMap((remark) => wrapped(remark, room, "warning", theme)),
+		...(window.receiptLines ?? []).flatMap((line) => wrapped(line, room, isWarning(line) ? "warning" : "muted", theme)),
 		...idRows(window, room).map((row) => theme.fg("muted", row)),
 		"",
 	];

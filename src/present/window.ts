@@ -1,6 +1,7 @@
 import type { Usage } from "@earendil-works/pi-ai";
 import { cutBytes, cutFront, lastAssistant, newestWithin } from "../domain/messages.ts";
 import { modelName } from "../domain/model-name.ts";
+import type { RunReceipt } from "../domain/receipt.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import type { RunSpec } from "../domain/spec.ts";
 import { isStoppedByPerson, messagesOf, type RunState } from "../domain/state.ts";
@@ -8,6 +9,7 @@ import type { Display } from "./display.ts";
 import { type Doing, doingOf } from "./doing.ts";
 import { endNote } from "./end-note.ts";
 import { shareLimit } from "./preset-text.ts";
+import { receiptLines } from "./receipt-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { type TaskState, taskStateOf } from "./task-state.ts";
 import { type DelegateStatus, delegateStatusOf, describeFailure, exitCodeOf } from "./text.ts";
@@ -36,6 +38,9 @@ export interface TaskWindow {
 	readonly errorMessage?: string;
 	/** What is said of it besides: a sentence each. */
 	readonly remarks?: readonly string[];
+	/** What was seen of its work, as much of it as there is room for; and the lines that it comes to. */
+	readonly receipt?: RunReceipt;
+	readonly receiptLines?: readonly string[];
 	readonly profileName?: string;
 	/** Where the definition comes from, and whether a project's hides one of the person's own. */
 	readonly profileSource?: "global" | "project" | "project, hides global";
@@ -91,6 +96,7 @@ const MAX_FIELD_BYTES = 200;
 const MAX_ERROR_BYTES = 600;
 const FINAL_ANSWERS_BYTES = 12_000;
 const FINAL_TASKS_BYTES = 4_000;
+const FINAL_RECEIPTS_BYTES = 12_000;
 
 /** `tasks`: among so many a call that has ended shares its room; 0 while it runs. */
 type Room = Display & { readonly tasks: number };
@@ -182,6 +188,7 @@ function windowOf(task: ShownTask, display: Room): TaskWindow {
 			errorMessage: cutBytes(describeFailure(result.outcome.failure, spec?.family), MAX_ERROR_BYTES),
 		}),
 		...remarksOf(result),
+		...receiptIn(result, display),
 		...(profile !== undefined && { profileName: cutBytes(profile, MAX_FIELD_BYTES) }),
 		...(spec?.agent && { profileSource: spec.agent.shadows ? "project, hides global" : spec.agent.scope }),
 		timeout: task.timeoutSeconds,
@@ -197,6 +204,18 @@ function windowOf(task: ShownTask, display: Room): TaskWindow {
 function remarksOf(result: RunResult | undefined): Pick<TaskWindow, "remarks"> {
 	const remarks = result ? remarksOn(result).map((remark) => cutBytes(remark, MAX_FIELD_BYTES)) : [];
 	return remarks.length > 0 ? { remarks } : {};
+}
+
+/** Commands go first where there is no room, then files; what a person sees was made from all of it. */
+function receiptIn(result: RunResult | undefined, { tasks }: Room): Pick<TaskWindow, "receipt" | "receiptLines"> {
+	const receipt = result?.receipt;
+	if (!receipt || tasks === 0) return {};
+	const room = FINAL_RECEIPTS_BYTES / tasks;
+	const bare = { ...receipt, files: [], commands: [], tests: receipt.tests.slice(-1) };
+	const files = newestWithin(receipt.files.toReversed(), room - sizeOf(bare)).toReversed();
+	const commands = newestWithin(receipt.commands, room - sizeOf({ ...bare, files }));
+	const tests = newestWithin(receipt.tests, room - sizeOf({ ...bare, files, commands }) + sizeOf(bare.tests));
+	return { receipt: { ...receipt, files, commands, tests }, receiptLines: receiptLines(receipt) };
 }
 
 const movedIn = ({ moved }: ShownTask) => (moved ? ({ moved: true } as const) : {});

@@ -46,10 +46,21 @@ export function encodeRun(run: KeptRun, errorMessage?: string): Record<string, u
 		status: isBackground(run) ? backgroundStatusOf(run) : statusOf(run),
 	};
 	if (progress.kind === "running") return { ...head, messages: [], exitCode: null };
-	const { exitCode, model, stopReason, remarks, toolCalls, messageCount, usage, outcome } = progress;
+	const { exitCode, model, stopReason, remarks, receipt, toolCalls, messageCount, usage, outcome } = progress;
 	return {
 		...head,
-		...{ exitCode, model, stopReason, remarks, toolCalls, messageCount, usage, errorMessage, completedAt: progress.at },
+		...{
+			exitCode,
+			model,
+			stopReason,
+			remarks,
+			receipt,
+			toolCalls,
+			messageCount,
+			usage,
+			errorMessage,
+			completedAt: progress.at,
+		},
 		failure: outcome.kind === "failed" ? outcome.failure : undefined,
 		text: shortened(progress.text, MAX_TEXT_CHARS),
 		messages: newestWithin(progress.messages, MAX_MESSAGES_BYTES),
@@ -163,13 +174,14 @@ function directoryOf(path: string | undefined, runId: string): string | undefine
 /** Undefined where the answer is not one: "(no text output)" would be a lie. */
 function decodeEnd(fields: Fields, billing: RunEnd["billing"]): RunEnd | undefined {
 	const outcome = outcomeOf(fields);
-	const { messages: list = [], text = "", remarks } = fields;
+	const { messages: list = [], text = "" } = fields;
 	if (!outcome || !Array.isArray(list) || typeof text !== "string") return undefined;
 	const messages = list.filter(isChatMessage);
 	return {
 		...{ kind: "ended", outcome, billing, messages },
 		at: numberIn(fields, "completedAt") ?? numberIn(fields, "at") ?? numberIn(fields, "startedAt") ?? 0,
-		remarks: Array.isArray(remarks) ? remarks.filter((each) => typeof each === "string") : [],
+		remarks: textsIn(fields, "remarks"),
+		receipt: textsIn(fields, "receipt"),
 		exitCode: numberIn(fields, "exitCode") ?? null,
 		model: textIn(fields, "model"),
 		stopReason: textIn(fields, "stopReason") as StopReason | undefined,
@@ -204,6 +216,11 @@ const fieldsOf = (data: unknown): Fields => (typeof data === "object" && data !=
 function textIn(fields: Fields, key: string): string | undefined {
 	const value = fields[key];
 	return typeof value === "string" ? value : undefined;
+}
+
+function textsIn(fields: Fields, key: string): readonly string[] {
+	const value = fields[key];
+	return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
 function numberIn(fields: Fields, key: string): number | undefined {

@@ -14,6 +14,7 @@ import { writeResult } from "./result.ts";
  * All files are opened when the run starts, so that nothing planted in the directory later is ever followed.
  */
 export interface Artifacts {
+	readonly directory: string;
 	/** A record of pi's. Deltas are kept only while events.jsonl is small. */
 	record(line: Buffer, kind: "delta" | "whole"): void;
 	own(event: RunEvent): void;
@@ -58,6 +59,7 @@ export function openArtifacts(directory: string): Artifacts {
 		if (!full) collect(...parts);
 	};
 	return {
+		directory,
 		record: (line, kind) => (kind === "delta" ? collectDelta : collect)(line, LF),
 		own: (event) => (isPiece(event) ? collectDelta : collect)(Buffer.from(encodeOwn(event))),
 		stdout: (text) => stdout.append(Buffer.from(text)),

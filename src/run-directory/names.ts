@@ -8,6 +8,8 @@ export const FILES = {
 	stdout: "stdout.log",
 	stderr: "stderr.log",
 	transcript: "transcript.log",
+	/** When each call that can change files began and ended. */
+	callTimes: "call-times.jsonl",
 	childSession: "child-session.jsonl",
 	systemPrompt: "system-prompt.md",
 	appendSystemPrompt: "append-system-prompt.md",

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type BackgroundRun, endOf, type KeptFailure, type RunEnd } from "../domain/kept-run.ts";
 import { messageOf } from "../domain/result.ts";
 import type { Failure, RunResult } from "../domain/run-result.ts";
-import { remarksOn } from "../present/remarks.ts";
+import { NOTHING_SAID, saidOf } from "../present/remarks.ts";
 import type { ControlClient } from "../run/control-client.ts";
 import { endUnwatched, type Found, findNamed, type StartedRun, watch } from "../run/watch.ts";
 
@@ -60,7 +60,7 @@ export function createAttendance(
 
 /** A supervisor that dies may have answered a moment before: what its run lacks is then the directory, not only a watcher. */
 function endOfWatched({ directory }: BackgroundRun, result: RunResult): RunEnd {
-	const end = endOf(result, remarksOn(result), "open");
+	const end = endOf(result, saidOf(result), "open");
 	const { outcome } = result;
 	const isLost = outcome.kind === "failed" && outcome.failure.kind === "lost";
 	return isLost && !existsSync(directory) ? { ...end, outcome: { kind: "failed", failure: { kind: "gone" } } } : end;
@@ -68,15 +68,15 @@ function endOfWatched({ directory }: BackgroundRun, result: RunResult): RunEnd {
 
 /** The end of a run that is over. One that nobody watched over is ended here. */
 async function endOfFound(run: BackgroundRun, found: Exclude<Found, { kind: "alive" | "unknown" }>): Promise<RunEnd> {
-	if (found.kind === "over") return endOf(found.result, remarksOn(found.result), "open");
+	if (found.kind === "over") return endOf(found.result, saidOf(found.result), "open");
 	const failed = (result: RunResult, failure: KeptFailure): RunEnd => ({
-		...endOf(result, [], "open"),
+		...endOf(result, NOTHING_SAID, "open"),
 		outcome: { kind: "failed", failure },
 	});
 	if (found.kind === "closed") return failed(found.result, { kind: "closed", place: found.place });
 	const gone = !existsSync(run.directory);
 	const result = await endUnwatched(startedOf(run), found.state);
-	return gone ? failed(result, { kind: "gone" }) : endOf(result, remarksOn(result), "open");
+	return gone ? failed(result, { kind: "gone" }) : endOf(result, saidOf(result), "open");
 }
 
 export const startedOf = ({ runId, directory, distrusted, lifetime: { socket } }: BackgroundRun): StartedRun => ({

@@ -6,6 +6,7 @@ import { lastAnswerOf } from "../domain/transcript.ts";
 import { noUsage } from "../domain/usage.ts";
 import { endNote } from "../present/end-note.ts";
 import type { ListedRun } from "../present/fleet-view.ts";
+import { receiptLines } from "../present/receipt-text.ts";
 import { endStateOf, type TaskState, taskStateOf } from "../present/task-state.ts";
 import { describeEnd } from "../present/text.ts";
 import type { StartedRun } from "../run/watch.ts";
@@ -62,6 +63,7 @@ export function fromKept(run: KeptRun): FleetRun {
 		directory: run.distrusted ? undefined : run.directory,
 		shown: shownOf(run),
 		note: ended && (describeEnd(run) ?? ended.text),
+		receipt: ended?.receipt ?? [],
 		endedAt: ended?.at,
 		usage: ended?.usage ?? noUsage,
 		handle: { kind: "own", run },
@@ -79,13 +81,14 @@ const PLACE = { width: 200, cwd: "", home: "" };
 /** What a state tells of its run. */
 export function ofState(
 	state: RunState,
-): Pick<FleetRun, "shown" | "note" | "startedAt" | "endedAt" | "usage" | "model"> {
+): Pick<FleetRun, "shown" | "note" | "receipt" | "startedAt" | "endedAt" | "usage" | "model"> {
 	const { phase, usage } = state;
 	const result = phase.kind === "done" ? phase.result : undefined;
 	const last = lastAnswerOf(state);
 	return {
 		shown: taskStateOf(state),
 		note: endNote(state, undefined, PLACE),
+		receipt: receiptLines(result?.receipt),
 		model: last && { provider: last.provider, id: last.model },
 		startedAt: phase.kind === "running" ? phase.since : (result?.startedAt ?? 0),
 		...{ endedAt: result?.endedAt, usage },

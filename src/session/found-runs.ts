@@ -76,6 +76,7 @@ async function answers(socket: string): Promise<boolean> {
 const UNKNOWN = {
 	shown: "failed",
 	note: "broke off: nobody watches over it",
+	receipt: [],
 	endedAt: undefined,
 	usage: noUsage,
 } as const;

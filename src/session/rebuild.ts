@@ -1,6 +1,6 @@
 import { endOf, type KeptRun, type RunEnd, wasInterrupted } from "../domain/kept-run.ts";
 import { noUsage } from "../domain/usage.ts";
-import { remarksOn } from "../present/remarks.ts";
+import { NOTHING_SAID, saidOf } from "../present/remarks.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import type { RunStore } from "../records/run-store.ts";
 import { runsWith } from "../records/run-store.ts";
@@ -110,12 +110,12 @@ export function startedRuns(entries: readonly SessionEntry[]): number {
 /** The end of a run that the session never saw, because its pi died first. It was interrupted, unless it had just completed. */
 async function endOfInterrupted({ directory, distrusted, startedAt }: KeptRun): Promise<RunEnd> {
 	const result = directory === undefined || distrusted ? undefined : await readResult(directory);
-	if (result?.outcome.kind === "completed") return endOf(result, remarksOn(result), "billed");
+	if (result?.outcome.kind === "completed") return endOf(result, saidOf(result), "billed");
 	const outcome: RunEnd["outcome"] = { kind: "failed", failure: { kind: "interrupted" } };
-	if (result) return { ...endOf(result, remarksOn(result), "billed"), outcome };
+	if (result) return { ...endOf(result, saidOf(result), "billed"), outcome };
 	return {
 		...{ kind: "ended", outcome, at: startedAt, exitCode: null, model: undefined, stopReason: undefined, text: "" },
-		remarks: [],
+		...NOTHING_SAID,
 		...{ toolCalls: 0, messages: [], messageCount: 0, usage: noUsage, billing: "billed" },
 	};
 }

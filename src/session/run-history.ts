@@ -3,6 +3,7 @@ import { type KeptRun, statusOf } from "../domain/kept-run.ts";
 import { textOf } from "../domain/messages.ts";
 import { lastTextOf, type RunState } from "../domain/state.ts";
 import { steerText } from "../domain/steer.ts";
+import { NOTHING_SAID } from "../present/remarks.ts";
 import { describeDeletion, describeEnd } from "../present/text.ts";
 import type { HistoryMessage, RunHistory } from "../present/transcript.ts";
 import { deletionOf } from "../run-directory/deletions.ts";
@@ -13,26 +14,26 @@ export async function historyOf(run: KeptRun): Promise<RunHistory & { readonly l
 	const { progress, directory } = run;
 	const status = statusOf(run);
 	const errorMessage = describeEnd(run);
-	const remarks = progress.kind === "ended" ? progress.remarks : [];
+	const { remarks, receipt } = progress.kind === "ended" ? progress : NOTHING_SAID;
 	const state = directory === undefined || run.distrusted ? undefined : await readRun(directory);
 	if (state && directory !== undefined) {
 		const { phase, partial, messageCount } = state;
 		const outcome = phase.kind === "done" ? phase.result.outcome : undefined;
 		const prompt = (await readSpec(directory))?.task ?? run.task; // the session's entry has only its beginning
 		return {
-			...{ status, prompt, messages: messagesIn(state), partial, messageCount, errorMessage, remarks },
+			...{ status, prompt, messages: messagesIn(state), partial, messageCount, errorMessage, remarks, receipt },
 			lastText: outcome?.kind === "completed" ? outcome.text : lastTextOf(state),
 		};
 	}
 	const prompt = run.task;
 	if (progress.kind === "running") {
-		return { status, prompt, messages: [], partial: "", messageCount: 0, errorMessage, remarks, lastText: "" };
+		return { status, prompt, messages: [], partial: "", messageCount: 0, errorMessage, remarks, receipt, lastText: "" };
 	}
 	const { messages, messageCount, text } = progress;
 	const partial = messages.some((message) => textOf(message) === text) ? "" : text; // else it was too long to be kept
 	const deletion = directory === undefined || run.distrusted ? undefined : await deletionOf(directory);
 	return {
-		...{ status, prompt, messages, partial, messageCount, errorMessage, lastText: text },
+		...{ status, prompt, messages, partial, messageCount, errorMessage, receipt, lastText: text },
 		remarks: deletion ? [...remarks, describeDeletion(deletion)] : remarks,
 	};
 }

@@ -55,6 +55,8 @@ export interface Settings {
 	readonly runsIn: "home" | "project";
 	/** Opens the fleet view; empty = no key. */
 	readonly fleetKey: string;
+	/** Whether results say what runs have done to files and which commands failed. */
+	readonly receipts: boolean;
 	/** Why no run may start: a limit that was asked for cannot be read, and no run goes without it. */
 	readonly refusal: string | undefined;
 	/** Whose definitions are read beside ours. */
@@ -153,6 +155,10 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 			return FOREIGN_SOURCES.filter((source) => value.includes(source));
 		},
 		setBy: PERSON,
+	},
+	receipts: {
+		...flag("receipts", true),
+		setBy: { kind: "tighten", isLooser: (asked, current) => current && !asked },
 	},
 	fleetKey: {
 		key: "fleetKey",

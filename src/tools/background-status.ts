@@ -2,8 +2,17 @@ import type { ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { type Host, settingsOf } from "../call/host.ts";
 import type { BackgroundCounts, BackgroundRun } from "../domain/kept-run.ts";
+import type { RunResult } from "../domain/run-result.ts";
 import { DEFAULT_LINES } from "../domain/shown-lines.ts";
-import { countsText, runRow, runText, type ShownRun, saidText, shownRun } from "../present/background-text.ts";
+import {
+	countsText,
+	receiptOf,
+	runRow,
+	runText,
+	type ShownRun,
+	saidText,
+	shownRun,
+} from "../present/background-text.ts";
 import { renderTitle } from "../present/call-view.ts";
 import { shareLimit } from "../present/preset-text.ts";
 import { renderContent } from "../present/text-view.ts";
@@ -40,13 +49,17 @@ export function backgroundStatusTool(host: Host): ToolDefinition<typeof paramete
 			const runs = selected(host, runId, includeCompleted ?? false);
 			const { outputLimit, maxLinesPerWindow } = settingsOf(host, context);
 			const shown = runs.map((run) => ({ ...run, directory: shownDirectory(run.directory, context.cwd) }));
-			const texts = await answersOf(runs);
-			const blocks = describe(shown, texts, outputLimit, runId === undefined ? runRow : runText);
+			const results = await resultsOf(runs);
+			const blocks = describe(shown, results.map(textOf), outputLimit, runId === undefined ? runRow : runText);
 			const counts = store.counts();
 			const usage = background.bill();
 			return {
 				content: [{ type: "text", text: [`Background agents: ${countsText(counts)}`, ...blocks].join("\n\n") }],
-				details: { counts, runs: shown.map(shownRun), maxLines: maxLinesPerWindow },
+				details: {
+					counts,
+					runs: shown.map((run, at) => shownRun(run, results[at]?.receipt)),
+					maxLines: maxLinesPerWindow,
+				},
 				...(usage && { usage }),
 			};
 		},
@@ -66,15 +79,21 @@ function selected({ store }: Host, runId: string | undefined, includeCompleted: 
 	return [run];
 }
 
-/** What runs that have ended said, whole from their directories while those are there. */
-export async function answersOf(runs: readonly BackgroundRun[]): Promise<(string | undefined)[]> {
+/** Of runs that have ended, whole from their directories while those are there. */
+async function resultsOf(runs: readonly BackgroundRun[]): Promise<(RunResult | undefined)[]> {
 	return await Promise.all(
-		runs.map(async ({ progress, directory, distrusted }) => {
-			const result = progress.kind === "ended" && !distrusted ? await readResult(directory) : undefined;
-			return result?.outcome.kind === "completed" ? result.outcome.text : result?.text;
-		}),
+		runs.map(async ({ progress, directory, distrusted }) =>
+			progress.kind === "ended" && !distrusted ? await readResult(directory) : undefined,
+		),
 	);
 }
+
+const textOf = (result: RunResult | undefined): string | undefined =>
+	result?.outcome.kind === "completed" ? result.outcome.text : result?.text;
+
+/** What runs that have ended said. */
+export const answersOf = async (runs: readonly BackgroundRun[]): Promise<(string | undefined)[]> =>
+	(await resultsOf(runs)).map(textOf);
 
 /** The text is all that the model sees: a run that has ended tells its answer, all together no more than the limit. */
 export function describe(
@@ -87,6 +106,7 @@ export function describe(
 	const limits = shareLimit(lengths, limit);
 	return runs.map((run, at) => {
 		const said = run.progress.kind === "ended" ? saidText(run, run.progress, whole[at], limits[at] ?? limit) : "";
-		return [rowOf(run, Date.now()), ...(said === "" ? [] : [said])].join("\n");
+		const receipt = run.progress.kind === "ended" ? receiptOf(run.progress) : [];
+		return [rowOf(run, Date.now()), ...receipt, ...(said === "" ? [] : [said])].join("\n");
 	});
 }

@@ -41,7 +41,11 @@ export function controlTool(host: Host): ToolDefinition<typeof parameters, Contr
 			const done = await act(host, runs, asked, outputLimit, signal);
 			return {
 				content: [{ type: "text", text: done.text }],
-				details: { counts: host.store.counts(), runs: runs.map(now(host)).map(shownRun), maxLines: maxLinesPerWindow },
+				details: {
+					counts: host.store.counts(),
+					runs: runs.map(now(host)).map((run) => shownRun(run)),
+					maxLines: maxLinesPerWindow,
+				},
 				...(done.usage && { usage: done.usage }),
 			};
 		},

@@ -7,7 +7,7 @@ import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { KeptRun } from "../domain/kept-run.ts";
 import type { RunRequest } from "../plan/run.ts";
 import { renderDelegateCall } from "../present/call-view.ts";
-import { remarksOn } from "../present/remarks.ts";
+import { saidOf } from "../present/remarks.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { delegateStatusOf, movedLine, summaryLine } from "../present/text.ts";
 import { resumePrompt } from "../present/transcript.ts";
@@ -53,7 +53,8 @@ function linesOf({ request, plan, state, moved }: Row): string[] {
 	const { label, sessionId } = request;
 	const line = summaryLine(label, sessionId, result.outcome, plan.ok ? plan.value.spec : undefined);
 	const shortfall = plan.ok && plan.value.shortfall !== undefined ? ` [${sanitizeLine(plan.value.shortfall)}]` : "";
-	return [`${line}${shortfall}`, ...remarksOn(result).map((remark) => `  ${remark}`)];
+	const { remarks, receipt } = saidOf(result);
+	return [`${line}${shortfall}`, ...[...remarks, ...receipt].map((each) => `  ${each}`)];
 }
 
 /**

@@ -47,9 +47,9 @@ export function outputTool(host: Host): ToolDefinition<typeof outputParameters, 
 			refuseUnknownFields("get_subagent_output", asked, outputParameters);
 			const { sessionId, offset, limit } = asked;
 			const { runs, latest } = await find(host, sessionId, context);
-			const { lastText, remarks } = await historyOf(latest);
+			const { lastText, remarks, receipt } = await historyOf(latest);
 			return {
-				content: [{ type: "text", text: outputText(lastText, offset, limit) }, ...remarkBlocks(remarks)],
+				content: [{ type: "text", text: outputText(lastText, offset, limit) }, ...remarkBlocks({ remarks, receipt })],
 				details: {
 					sessionId,
 					status: statusOf(latest),

@@ -6,6 +6,7 @@ import type { Row } from "../call/row.ts";
 import { STRUCTURED_OUTPUT, structuredContent } from "../call/structured.ts";
 import type { EarlierSession } from "../domain/earlier-session.ts";
 import { type Finalized, textOfSuccess } from "../domain/finalized.ts";
+import type { SaidOfRun } from "../domain/kept-run.ts";
 import { cutBytes } from "../domain/messages.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import type { AvailableModel } from "../plan/model.ts";
@@ -13,7 +14,7 @@ import type { RunRequest } from "../plan/run.ts";
 import { agentAnswer, agentStatusOf } from "../present/agent-text.ts";
 import { renderSubagentCall } from "../present/call-view.ts";
 import { blockStatusOf, presetAnswer, presetBlocks, presetStatusOf, shareLimit } from "../present/preset-text.ts";
-import { remarksOn } from "../present/remarks.ts";
+import { NOTHING_SAID, saidOf } from "../present/remarks.ts";
 import { movedText } from "../present/text.ts";
 import { renderWindows } from "../present/windows-view.ts";
 import { askedSessions } from "./agent-sessions.ts";
@@ -61,11 +62,11 @@ export function subagentTool(
 			const limits = shareLimit(rows.map(lengthOf), outputLimit);
 			const answers = rows.flatMap((row, at) => answerOf(row, sessions[at], limits[at] ?? outputLimit));
 			const [first] = answers;
-			const [text, details, remarks] =
+			const [text, details, said] =
 				parsed.value.form === "parallel"
-					? [presetBlocks(answers), { answers: answers.map(agentDetails) }, []]
-					: [first?.answer ?? "", first && agentDetails(first, 0, [first]), first?.remarks ?? []];
-			const result = resultOf(rows, call.parent, text, remarks);
+					? [presetBlocks(answers), { answers: answers.map(agentDetails) }, NOTHING_SAID]
+					: [first?.answer ?? "", first && agentDetails(first, 0, [first]), first ?? NOTHING_SAID];
+			const result = resultOf(rows, call.parent, text, said);
 			const structured = structuredContent(callId, rows, statusOf);
 			return { ...result, ...structured, details: { ...result.details, ...details } };
 		},
@@ -75,12 +76,11 @@ export function subagentTool(
 	};
 }
 
-interface Answer {
+/** With what the answer does not say itself. */
+interface Answer extends SaidOfRun {
 	readonly name: string;
 	readonly status: string;
 	readonly answer: string;
-	/** What the answer does not say itself. */
-	readonly remarks: readonly string[];
 	readonly request: RunRequest;
 	/** Undefined where it goes on in the background. */
 	readonly result: RunResult | undefined;
@@ -97,17 +97,17 @@ function answerOf(row: Row, session: EarlierSession | undefined, limit: number):
 	if (row.moved) {
 		const session = request.family === "agent" ? `\n**Session ID:** \`${request.sessionId}\`` : "";
 		const answer = `Moved to the background (run: ${request.runId}). Its end is announced.${session}`;
-		return [{ name: request.label, status: statusOf(row), answer, remarks: [], request, result: undefined }];
+		return [{ name: request.label, status: statusOf(row), answer, ...NOTHING_SAID, request, result: undefined }];
 	}
 	if (state.phase.kind !== "done") return [];
 	const { result } = state.phase;
 	const shared = { name: request.label, request, result };
 	if (request.family === "agent") {
 		const answer = agentAnswer(request.sessionId, session, result, limit);
-		return [{ ...shared, status: statusOf(row), answer, remarks: [] }];
+		return [{ ...shared, status: statusOf(row), answer, ...NOTHING_SAID }];
 	}
 	const answer = presetAnswer(request.runId, result, limit);
-	return [{ ...shared, status: statusOf(row), answer, remarks: remarksOn(result) }];
+	return [{ ...shared, status: statusOf(row), answer, ...saidOf(result) }];
 }
 
 function statusOf({ request, state, moved }: Row): string {

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createYard } from "./fake-run.ts";
 import { type FakeStep, promptOf } from "./fake-steps.ts";
+import { makeAgentDirectory } from "./no-receipts.ts";
 import { type Call, createRecordedHost, type HostOptions, type RecordedHost } from "./recorded-host.ts";
 
 /** A place of their own for sessions whose children are the fake pi. */
@@ -15,8 +16,7 @@ export interface DelegateYard {
 export function createDelegateYard(): DelegateYard {
 	const yard = createYard();
 	const before = process.env.PI_CODING_AGENT_DIR;
-	process.env.PI_CODING_AGENT_DIR = join(yard.temporary, "agent");
-	mkdirSync(join(yard.temporary, "agent"));
+	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(yard.temporary, "agent"));
 	let projects = 0;
 	return {
 		session(options = {}, settings) {

@@ -11,6 +11,7 @@ import { execute, type PreparedRun } from "../../src/run/execute.ts";
 import type { Launcher } from "../../src/run/launch-process.ts";
 import { createRunDirectory } from "../../src/run-directory/create.ts";
 import { FAKE_PI, type FakeStep, promptOf } from "./fake-steps.ts";
+import { makeAgentDirectory } from "./no-receipts.ts";
 
 /** A place of their own for runs of the fake pi: a project, and a TMPDIR that holds their sockets. */
 export interface Yard {
@@ -44,7 +45,7 @@ export function createYard(): Yard {
 	for (const directory of [project, temporary]) mkdirSync(directory);
 	process.env.TMPDIR = temporary;
 	const agentDirectory = process.env.PI_CODING_AGENT_DIR;
-	process.env.PI_CODING_AGENT_DIR = join(root, "agent");
+	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(root, "agent"));
 	const prepare: Yard["prepare"] = (prompt, changes = {}) => {
 		const spec = { ...specFor(project), ...changes };
 		const directory = createRunDirectory(spec, { cwd: project, agentDirectory: root, runsIn: "project" });

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { NO_RECEIPTS } from "./no-receipts.ts";
 
 export interface HomeOptions {
 	/** Merged over the rig's settings.json, one level deep. */
@@ -118,6 +119,7 @@ function settingsFile(options: HomeOptions): unknown {
 		enableInstallTelemetry: false,
 		retry: { enabled: true, maxRetries: 3, baseDelayMs: 1, maxAgentDelayMs: 5 },
 		...options.settings,
+		subagents: { ...NO_RECEIPTS.subagents, ...(options.settings?.subagents as object | undefined) },
 	};
 }
 

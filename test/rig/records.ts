@@ -33,6 +33,7 @@ export function ended(fields: Partial<RunEnd> = {}): RunEnd {
 		model: "mock/mock-1",
 		stopReason: "stop",
 		remarks: [],
+		receipt: [],
 		text: "done",
 		toolCalls: 1,
 		messages: [],

@@ -19,7 +19,10 @@ test("A task that moves to the background starts once and ends once for other ex
 	});
 	const moved: KeptRun = { ...RUN, lifetime: { kind: "background", socket: "/s", owner: "me" } };
 	const failure = { kind: "stopped", cause: { kind: "aborted", by: "person" } } as const;
-	const ended: KeptRun = { ...moved, progress: endOf(resultWithout("r1", initialState, failure, 2), [], "open") };
+	const ended: KeptRun = {
+		...moved,
+		progress: endOf(resultWithout("r1", initialState, failure, 2), { remarks: [], receipt: [] }, "open"),
+	};
 	for (const run of [RUN, moved, ended, ended]) publish(run);
 	assert.deepEqual(
 		notices.map(({ type, run: { runId, background } }) => [type, runId, background]),

@@ -9,6 +9,7 @@ import { type SubagentDetails, subagentTool } from "../../src/tools/subagent.ts"
 import type { SubagentParameters } from "../../src/tools/subagent-schema.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
 import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
+import { makeAgentDirectory } from "../rig/no-receipts.ts";
 import { createRecordedHost } from "../rig/recorded-host.ts";
 
 const MODELS = [{ provider: "mock", id: "mock-1", name: "Mock" }];
@@ -20,7 +21,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 	const environment = { PI_CODING_AGENT_DIR: process.env.PI_CODING_AGENT_DIR, HOME: process.env.HOME };
 	before(() => {
 		yard = createYard();
-		const agentDirectory = join(yard.temporary, "agent");
+		const agentDirectory = makeAgentDirectory(join(yard.temporary, "agent"));
 		process.env.PI_CODING_AGENT_DIR = agentDirectory;
 		process.env.HOME = yard.temporary;
 		const define = (path: string, text: string) => {

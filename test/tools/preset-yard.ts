@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { AgentToolResult, ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
 import { createYard, type Yard } from "../rig/fake-run.ts";
+import { makeAgentDirectory } from "../rig/no-receipts.ts";
 import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
 
 export const MODELS = ["mock-1", "mock-2"].map((id) => ({ provider: "mock", id, name: id }));
@@ -18,8 +19,7 @@ export interface PresetYard {
 export function createPresetYard(): PresetYard {
 	const yard: Yard = createYard();
 	const agentDirectory = process.env.PI_CODING_AGENT_DIR;
-	process.env.PI_CODING_AGENT_DIR = join(yard.temporary, "agent");
-	mkdirSync(join(yard.temporary, "agent"));
+	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(yard.temporary, "agent"));
 	const hosts: RecordedHost[] = [];
 	return {
 		session(settings) {
