@@ -9,6 +9,7 @@ import { RUN_MARKER, socketPathOf } from "../../src/child/protocol.ts";
 import { createRunId } from "../../src/plan/ids.ts";
 import { createHome, type Home } from "../rig/home.ts";
 import { type ModelServer, startModelServer } from "../rig/model-server.ts";
+import { treeMissing } from "../rig/own-tree.ts";
 import { PI_IS_1, PI_VERSION, type PiEvent, runPi } from "../rig/pi.ts";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { isAlive, waitGone } from "../rig/processes.ts";
@@ -125,6 +126,26 @@ describe("/subagents doctor over RPC", () => {
 			[],
 			"only a single word may be longer",
 		);
+	});
+
+	test("a tree of its own that cannot be had is a problem, with who asks for it and what to install [W6]", async () => {
+		home.write(join(home.agentDir, "agent-profiles", "kept.md"), "---\nname: kept\nisolation: worktree\n---\n");
+		const nowhere = { ...home.env, PATH: dirname(process.execPath) };
+		session = startProfileSession({ ...home, env: nowhere }, EXTENSION);
+		const { notice, noticeType } = await examine(session);
+		const missing = process.platform === "linux" ? "unshare is not installed: install util-linux" : "it needs Linux";
+		assert.match(
+			notice.replace(/\s+/g, " "),
+			new RegExp(`✗ Isolation: "worktree" is not available here ${missing}.* Asked for by "kept": these runs fail`),
+		);
+		assert.equal(noticeType, "warning");
+	});
+
+	test("a tree of its own that can be had is said to be [W6]", { skip: treeMissing() }, async () => {
+		changeSettings({ subagents: { isolation: "worktree" } });
+		session = startProfileSession(home, EXTENSION);
+		const { notice } = await examine(session);
+		assert.match(notice, /^✓ Isolation: runs can have a tree of their own$/m);
 	});
 
 	test("X12: what a project brings is said to count, to be left out, or to be undecided", async () => {

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { delegate } from "../rig/delegation.ts";
+import { text, toolCall } from "../rig/model-server.ts";
+import { git, treeMissing } from "../rig/own-tree.ts";
+import { until } from "../rig/until.ts";
+import { createStage, type Stage, success } from "./agent-stage.ts";
+
+const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
+const bash = (command: string) => toolCall("bash", { command });
+
+async function create(t: TestContext): Promise<Stage> {
+	const stage = await createStage(t, { settings: { subagents: { isolation: "worktree" } } });
+	const { home } = stage;
+	home.write("a.txt", "one\n");
+	git(home.project, "init", "-q", "-b", "main", ".");
+	git(home.project, "add", "-A");
+	git(home.project, "commit", "-q", "-m", "first");
+	return stage;
+}
+
+const branchOf = (stage: Stage, task: string) => `subagents/${stage.runs().get(task)?.spec.runId}`;
+const changedOn = ({ home }: Stage, branch: string) =>
+	git(home.project, "diff", "--name-only", `${branch}~1`, branch).split("\n");
+
+describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }, () => {
+	test("a preset keeps its session in the run directory, and its answer stays exact [W8]", async (t) => {
+		const stage = await create(t);
+		stage.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
+		const [result] = await stage.call([{ preset: "worker", task: "write" }], {
+			write: [bash("echo x > x.txt"), text("written")],
+		});
+		const branch = branchOf(stage, "write");
+		const blocks = result?.content as { text: string }[];
+		assert.deepEqual(
+			blocks.map((block) => block.text),
+			["written", `[changed 1 file (+1 −0) on branch ${branch}]`],
+		);
+		assert.deepEqual(changedOn(stage, branch), ["x.txt"]);
+		assert.ok(statSync(join(stage.runs().get("write")?.directory ?? "", "child-session.jsonl")).size > 0);
+	});
+
+	test("an agent goes on with its session, is reminded to finish, and each of its runs has a branch [W8]", async (t) => {
+		const stage = await create(t);
+		stage.define("prompts/worker.md", ["name: worker", "description: d"], "You work.");
+		const results = await stage.call(
+			[
+				{ agent: "worker", task: "first", sessionId: "same" },
+				{ agent: "worker", task: "second", sessionId: "same" },
+			],
+			{
+				first: [bash("echo 1 > first.txt"), text("hm"), success("did the first")],
+				second: [bash("echo 2 > second.txt"), success("did the second")],
+			},
+		);
+		for (const [index, task] of ["first", "second"].entries()) {
+			assert.match(
+				results[index]?.text ?? "",
+				new RegExp(`changed 1 file \\(\\+1 −0\\) on branch ${branchOf(stage, task)}`),
+			);
+			assert.deepEqual(changedOn(stage, branchOf(stage, task)), [`${task}.txt`]);
+		}
+		const [request] = stage.requestsOf("second");
+		assert.ok(
+			request?.messages.some(({ text: said }) => said === "first"),
+			"it knows what was said before",
+		);
+		assert.equal(existsSync(join(stage.home.project, "first.txt")), false);
+	});
+
+	test("three agents write the same file at once, and none sees or loses anything of another [W3]", async (t) => {
+		const stage = await create(t);
+		stage.define("agent-profiles/worker.md", ["name: worker"]);
+		const names = ["x", "y", "z"];
+		const { result } = await delegate(stage.home, stage.server, {
+			extension: EXTENSION,
+			args: { tasks: names.map((name) => ({ name, prompt: name, profile: "worker" })) },
+			child: ({ turn, lastUser }) => (turn === 0 ? bash(`echo ${lastUser} >> a.txt; cat a.txt`) : text("done")),
+		});
+		const branches = [...result.text.matchAll(/on branch (subagents\/\S+)/g)].map(([, branch]) => branch ?? "");
+		assert.equal(branches.length, 3);
+		for (const [index, branch] of branches.entries()) {
+			assert.equal(git(stage.home.project, "show", `${branch}:a.txt`), `one\n${names[index]}`);
+		}
+	});
+
+	test("a child with a head start sees what was written before its task, and what is not needed leaves nothing [W8]", async (t) => {
+		const stage = await create(t);
+		const { home, server } = stage;
+		home.write(join(home.agentDir, "agent-profiles", "worker.md"), "---\nname: worker\n---\n");
+		const runs = join(home.agentDir, "subagents", "runs");
+		const parked = () =>
+			existsSync(runs)
+				? readdirSync(runs, { recursive: true, encoding: "utf8", withFileTypes: false }).filter((name) =>
+						name.endsWith("parked.json"),
+					)
+				: [];
+		let seen = 0;
+		const { result, childRequests } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "t", profile: "worker", prompt: "look" }] },
+			writing: {
+				beforeLastArguments: async () => {
+					await until(() => parked().length > 0, "a child that waits");
+					seen = parked().length;
+					home.write("late.txt", "written while the child waited\n");
+				},
+			},
+			child: ({ turn }) => (turn === 0 ? bash("cat late.txt; echo more >> a.txt") : text("done")),
+		});
+		assert.equal(seen, 1);
+		assert.match(childRequests[1]?.messages.at(-1)?.text ?? "", /written while the child waited/);
+		assert.match(result.text, /changed 1 file \(\+1 −0\) on branch subagents\//);
+		assert.equal(git(home.project, "branch", "--list", "subagents/*").split("\n").length, 1);
+	});
+
+	test("a background run brings its changes back, and the agent is told so at its end [W8]", async (t) => {
+		const stage = await create(t);
+		stage.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
+		const { done } = stage.start([{ tool: "background_agent", preset: "worker", task: "write" }], {
+			write: [bash("echo x > x.txt"), text("written")],
+		});
+		const { parentRequests } = await done;
+		const branch = branchOf(stage, "write");
+		assert.deepEqual(changedOn(stage, branch), ["x.txt"]);
+		const told = parentRequests.at(-1)?.messages.at(-1)?.text ?? "";
+		assert.match(
+			told,
+			new RegExp(`^✓ Background agent worker .* completed, changed 1 file \\(\\+1 −0\\) on branch ${branch}`),
+		);
+	});
+});
+
+describe("where a tree of its own cannot be had", { skip: process.platform !== "linux" && "Linux only" }, () => {
+	test("the run fails with the reason before any model is asked, and leaves nothing [W6]", async (t) => {
+		const stage = await createStage(t, { settings: { subagents: { isolation: "worktree" } } });
+		const { home, server } = stage;
+		const { result, childRequests } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "t", prompt: "go", cwd: home.root }] },
+			child: () => text("never"),
+		});
+		assert.match(
+			result.text,
+			/^✗ t: error — isolation is "worktree", which is not available here \((?:the project is your home directory, .*|bwrap is not installed: install bubblewrap)\)/,
+		);
+		assert.deepEqual(childRequests, []);
+	});
+});
