@@ -82,8 +82,11 @@ await build({
 // The same, but evaluated by pi's loader, which knows where pi's packages are.
 await build({
 	...shared,
-	entryPoints: { validator: join(root, "src/child/validator.ts") },
-	external: ["typebox/compile"],
+	entryPoints: {
+		validator: join(root, "src/child/validator.ts"),
+		"extension-runner": join(root, "src/child/extension-runner.ts"),
+	},
+	external: ["typebox/compile", "@earendil-works/pi-coding-agent"],
 	format: "esm",
 });
 // CommonJS, because Node loads it in half the time; the files find each other by where they are. These come last: once

@@ -1,8 +1,9 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { agentDirectory } from "./agent-directory.ts";
 import { type ChangedFiles, createChangedFiles } from "./call/changed-files.ts";
-import { type Host, piCommand } from "./call/host.ts";
+import { type Host, isAttended, piCommand } from "./call/host.ts";
 import { createTurns } from "./call/turns.ts";
+import { askPerson } from "./commands/question-overlay.ts";
 import { createLibrary } from "./definitions/catalog.ts";
 import { createHeadStart } from "./head-start/head-start.ts";
 import { footerText } from "./present/background-text.ts";
@@ -11,6 +12,7 @@ import { createRunStore, type RunStore } from "./records/run-store.ts";
 import { homeRunsOf } from "./run-directory/places.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
+import type { SessionPort } from "./session/completion.ts";
 import { createKeep } from "./session/keep-run.ts";
 import { createLiveRuns, type LiveRuns } from "./session/live-runs.ts";
 import { createRunEvents } from "./session/run-events.ts";
@@ -42,7 +44,8 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 	const publish = createRunEvents((channel, notice) => pi.events.emit(channel, notice));
 	const changedFiles = createChangedFiles(warn);
 	const store = createRunStore();
-	const background = createBackground(store, {
+	const questions = askPerson(pi, () => current);
+	const port: SessionPort = {
 		sessionId: () => current?.sessionManager.getSessionId() ?? "",
 		appendEntry: (type, data) => pi.appendEntry(type, data),
 		post(type, text, details) {
@@ -53,6 +56,11 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 		showStatus: () => footer.show(),
 		warn,
 		publish,
+	};
+	const background = createBackground(store, port, {
+		onControl({ runId, label }, control, token) {
+			if (current && isAttended({ warn }, current)) questions.attend({ runId, label, token }, control);
+		},
 	});
 	const live = createLiveRuns();
 	const footer = createFooter(live, store, () => current);
@@ -61,22 +69,12 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 	const budget = createBudget();
 	const headStart = createHeadStart({ pi, command, library, budget, warn });
 	return {
-		pi,
-		command,
+		...{ pi, command, store, library, background, live, questions, budget, headStart, changedFiles, warn, post },
 		failedCalls: new Set(),
-		store,
 		resuming: new Set(),
 		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn, publish),
-		library,
-		background,
-		live,
-		budget,
 		turns: createTurns(),
-		headStart,
 		sessionSignal: () => session.signal,
-		warn,
-		post,
-		changedFiles,
 		context: () => current,
 		showFooter: () => footer.show(),
 		enter(context) {
@@ -88,6 +86,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 			if (current) void closeSession(homeRunsOf({ cwd: current.cwd, agentDirectory: agentDirectory() }));
 			session.abort();
 			headStart.drop();
+			questions.clear();
 			background.detach();
 			store.clear();
 			changedFiles.clear();

@@ -92,6 +92,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 		"session",
 		"head-start",
 		"call",
+		"commands",
 		"agent-directory.ts",
 	],
 	"after-start.ts": [
@@ -129,7 +130,7 @@ const KNOWS_PI = [
 	/^(tools|call|commands|session)\//,
 	/^present\/.*-view\.ts$/,
 	/^definitions\//,
-	/^child\/extension\.ts$/,
+	/^child\/extension(-runner)?\.ts$/,
 ];
 
 interface Import {

@@ -30,6 +30,8 @@ const DEFAULTS = {
 	announce: "quiet",
 	waitInPrintMode: true,
 	printModeTimeout: 3_600,
+	questions: "ask",
+	questionTimeout: 600,
 	runsIn: "home",
 	receipts: true,
 	fleetKey: "alt+a",
@@ -282,6 +284,15 @@ describe("settings", () => {
 			const { settings, warnings } = load({ flag: "approve" });
 			assert.deepEqual([settings.timeout, warnings.length], [used, warned], `${ofPerson} and ${asked}`);
 		}
+	});
+
+	test("a project can have questions denied, or sooner, but cannot have them asked where the person denies them [X39]", () => {
+		write(ofProject(), { subagents: { questions: "deny", questionTimeout: 60 } });
+		assert.deepEqual(load(), { settings: { ...DEFAULTS, questions: "deny", questionTimeout: 60 }, warnings: [] });
+		write(person(), { subagents: { questions: "deny", questionTimeout: 30 } });
+		write(ofProject(), { subagents: { questions: "ask", questionTimeout: 900 } });
+		const { settings, warnings } = load({ flag: "approve" });
+		assert.deepEqual([settings.questions, settings.questionTimeout, warnings.length], ["deny", 30, 2]);
 	});
 
 	test("settings that are the person's alone are ignored in a project, trusted or not, with a warning [X39]", () => {

@@ -12,6 +12,7 @@ import { paneTitle } from "../present/pane-text.ts";
 import { NOTHING_SAID, remarkBlocks, saidOf } from "../present/remarks.ts";
 import { delegateStatusOf, globalStatusLine } from "../present/text.ts";
 import { finalWindows, partialWindows, type ShownTask, type TaskWindow } from "../present/window.ts";
+import type { ControlClient } from "../run/control-client.ts";
 import { execute, stopCauseOf } from "../run/execute.ts";
 import type { Launcher } from "../run/launch-process.ts";
 import { createPanes } from "../run/launch-tmux.ts";
@@ -126,7 +127,9 @@ async function runRow(
 	const { run, launch } = prepared.value;
 	row.directory = run.directory;
 	host.keep(recordOf(row, run.directory));
-	const hooks = live && { onBegun: () => live.begun(run), detach: live.moved };
+	const asking = { runId: run.spec.runId, label: run.spec.label, token: run.token };
+	const onControl = (control: ControlClient) => void (parent.attended && host.questions.attend(asking, control));
+	const hooks = live && { onControl, onBegun: () => live.begun(run), detach: live.moved };
 	const state = await execute(run, stop, (state) => change(row, state), shownIn.value(launch), hooks);
 	if (state.phase.kind === "done") return end(state, run.directory);
 	row.moved = true;

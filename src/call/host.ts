@@ -23,6 +23,7 @@ import type { RunStore } from "../records/run-store.ts";
 import type { Background } from "../session/background.ts";
 import type { Budget } from "../session/budget.ts";
 import type { LiveRuns } from "../session/live-runs.ts";
+import type { Questions } from "../session/questions.ts";
 import type { RunSession } from "../session/rebuild.ts";
 import { ledgerOf, sessionBudgetOf } from "../session/spending.ts";
 import { readSetting } from "../settings/files.ts";
@@ -46,6 +47,8 @@ export interface Host {
 	readonly background: Background;
 	/** The tasks that are queued or run in calls of this session. */
 	readonly live: LiveRuns;
+	/** What extensions of children ask the person. */
+	readonly questions: Questions;
 	readonly budget: Budget;
 	readonly turns: Turns;
 	readonly headStart: HeadStart;
@@ -76,6 +79,7 @@ export function parentOf(host: Pick<Host, "pi" | "command" | "warn">, context: E
 		model: sessionModelOf(host, context),
 		dialect: model?.api,
 		trust: trustOf(cwd, trust),
+		attended: isAttended(host, context, settings),
 		socketOf: socketPathOf,
 		settings,
 		sessionBudget: sessionBudgetOf(settings, sessionId, sharedDirectory()),
@@ -99,6 +103,13 @@ export function settingsOf(
 	for (const warning of warnings) host.warn(warning);
 	return settings;
 }
+
+/** Whether somebody is there whom extensions of sub-agents may ask. */
+export const isAttended = (
+	host: Pick<Host, "warn">,
+	context: ExtensionContext,
+	settings: Settings = settingsOf(host, context),
+): boolean => context.hasUI && settings.questions === "ask";
 
 export const trustContextOf = (context: ExtensionContext): TrustContext => ({
 	cwd: context.cwd,

@@ -16,6 +16,13 @@ export interface ControlServer {
 	close(last?: FromSupervisor): Promise<void>;
 }
 
+/** One who is connected. */
+export interface Client {
+	send(message: FromSupervisor): void;
+	/** Called when the connection has ended, also where it has already. */
+	onGone(listener: () => void): void;
+}
+
 const MAX_FLUSH_MS = 1_000;
 
 /**
@@ -24,7 +31,7 @@ const MAX_FLUSH_MS = 1_000;
  */
 export async function listen(
 	path: string,
-	onMessage: (message: ToSupervisor, reply: (message: FromSupervisor) => void) => void,
+	onMessage: (message: ToSupervisor, client: Client) => void,
 	onOwnerGone: () => void,
 ): Promise<ControlServer> {
 	ensureSocketDirectory(dirname(path));
@@ -32,13 +39,16 @@ export async function listen(
 	const server = createServer((client) => {
 		clients.add(client);
 		let owns = false;
+		const connection: Client = {
+			send: (answer) => void client.write(lineOf(answer)),
+			onGone: (listener) => void (clients.has(client) ? client.once("close", listener) : listener()),
+		};
 		const lines = createLineSplitter((line) => {
 			const message = parse(line);
 			if (!message) return void client.destroy();
-			const reply = (answer: FromSupervisor) => void client.write(lineOf(answer));
-			if (!isKnown(message)) return reply({ type: "unknown", request: message.type });
+			if (!isKnown(message)) return connection.send({ type: "unknown", request: message.type });
 			owns ||= OWNER_MESSAGES.includes(message.type);
-			onMessage(message, reply);
+			onMessage(message, connection);
 		}, Number.POSITIVE_INFINITY);
 		client.on("data", (chunk) => lines.write(chunk));
 		client.on("error", () => {});

@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { createLineSplitter } from "../domain/lines.ts";
 import { createRedactor } from "../domain/redact.ts";
+import { createAsking, RUNNER } from "./asking.ts";
 import { fallBack } from "./fallback.ts";
 import { requireFinalization } from "./finalization.ts";
 import { keepHttpParserSimple } from "./http-parser.ts";
@@ -40,11 +41,15 @@ export default function child(pi: ExtensionAPI): void {
 	const spending = createSpendingRequests((spent) => tell({ spent }));
 	const locks = createLockRequests((request) => tell(request));
 	const looked = Promise.withResolvers<void>();
+	const tell = (message: FromChild) => void lifeline.write(`${JSON.stringify(message)}\n`);
+	const asking = createAsking((globalThis as { [RUNNER]?: unknown })[RUNNER], tell);
 	const receive = (message: ToChild) => {
 		if ("steer" in message) talk.receive(message.steer);
 		else if ("granted" in message) slots?.granted(message.granted);
 		else if ("locked" in message) locks.answered(message.locked);
 		else if ("looked" in message) looked.resolve();
+		else if ("answer" in message) asking.answered(message.answer);
+		else if ("person" in message) asking.attended(message.person);
 		else spending.answered(message.spending);
 	};
 	const packet = receivePacket(lifeline, receive);
@@ -54,7 +59,6 @@ export default function child(pi: ExtensionAPI): void {
 	let redact = createRedactor([]);
 	const keys: string[] = [];
 	let prompted = false;
-	const tell = (message: FromChild) => void lifeline.write(`${JSON.stringify(message)}\n`);
 
 	/** Neither the child nor its supervisor ever writes this key. */
 	const keepOut = (key: string | undefined) => {
@@ -117,6 +121,7 @@ function receivePacket(socket: Socket, onTold: (message: ToChild) => void): Prom
 			if (isBeginning(message)) {
 				if ("warmUp" in message) return void warmUp(message.warmUp);
 				received = true;
+				onTold({ person: message.person === true });
 				resolve(message);
 				return void socket.unref(); // from here on it must not keep pi alive
 			}
@@ -141,7 +146,7 @@ const isBeginning = (message: object): message is ChildPacket | WarmUp =>
 
 /** A supervisor of a later version may say more. */
 const isTold = (message: object): message is ToChild =>
-	["steer", "granted", "spending", "locked", "looked"].some((key) => key in message);
+	["steer", "granted", "spending", "locked", "looked", "answer", "person"].some((key) => key in message);
 
 /** The supervisor is gone: pi's own SIGTERM handler ends its bash, and a helper what is left then. */
 function endRun(): void {

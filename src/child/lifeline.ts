@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter } from "../domain/lines.ts";
+import { parseQuestion, type Question } from "../domain/question.ts";
 import type { FromChild, LockRequest, SlotRequest, SpendingRequest } from "./protocol.ts";
 
 /** What a child tells its supervisor on fd 3, beside what pi prints. */
@@ -10,6 +11,9 @@ export interface LifelineListener {
 	onSpent(request: SpendingRequest): void;
 	onLock(request: LockRequest): void;
 	onEvent(event: RunEvent): void;
+	onAsk(question: Question): void;
+	onWithdraw(id: string): void;
+	onNotice(text: string): void;
 	/** Its last word: how it would exit. */
 	onExit(code: number): void;
 }
@@ -34,6 +38,11 @@ function dispatch(message: FromChild, listener: LifelineListener): void {
 	else if ("lock" in message)
 		listener.onLock({ lock: nameOf(message.lock), id: message.id, wait: message.wait === true });
 	else if ("unlock" in message) listener.onLock({ unlock: nameOf(message.unlock) });
+	else if ("ask" in message) {
+		const question = parseQuestion(message.ask);
+		if (question) listener.onAsk(question);
+	} else if ("withdraw" in message) listener.onWithdraw(String(message.withdraw));
+	else if ("notice" in message) listener.onNotice(String(message.notice));
 	else if ("exit" in message) listener.onExit(Number(message.exit));
 	else if ("wrapUp" in message) listener.onEvent({ type: "wrap-up", ...message.wrapUp });
 	else listener.onEvent({ type: "model-failed", ...message.failed });

@@ -4,6 +4,7 @@ import { DROPPED_MESSAGE, decode, isDelta, isMessageHead } from "../domain/decod
 import type { RunEvent } from "../domain/event.ts";
 import { createLineSplitter, MAX_LINE_BYTES } from "../domain/lines.ts";
 import { cut, cutFront, describeMessage } from "../domain/messages.ts";
+import type { Question } from "../domain/question.ts";
 import { createLineRedactor, createStreamRedactor } from "../domain/redact.ts";
 import { MAX_STRAY_CHARS } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
@@ -18,6 +19,8 @@ export interface Listener {
 	onSpent(used: Amounts): UsedUp | undefined;
 	/** `answer` is called when it is known whether the lock was had; a request that gives one back has no answer. */
 	onLock(request: LockRequest, answer: (got: boolean) => void): void;
+	onAsk(question: Question): void;
+	onWithdraw(id: string): void;
 	/** After each chunk of output, when its events have been told. */
 	onChunk(): void;
 }
@@ -53,6 +56,14 @@ export function readOutput(
 		onEvent(event) {
 			artifacts.own(event);
 			listener.onEvent(event);
+			listener.onChunk();
+		},
+		onAsk: (question) => listener.onAsk(JSON.parse(clean(Buffer.from(JSON.stringify(question))).toString("utf8"))),
+		onWithdraw: listener.onWithdraw,
+		onNotice(text) {
+			const notice = clean(Buffer.from(text)).toString("utf8");
+			artifacts.transcript(`[notice]: ${notice}\n`);
+			stray("notice", notice);
 			listener.onChunk();
 		},
 		onExit(code) {
@@ -163,7 +174,7 @@ function createOutput(
 
 function createStray(artifacts: Artifacts, listener: Listener) {
 	let count = 0;
-	return (stream: "stdout" | "stderr", text: string) => {
+	return (stream: "stdout" | "stderr" | "notice", text: string) => {
 		if (count++ >= MAX_STRAY_EVENTS) return;
 		const event: RunEvent = { type: "stray", stream, text: cut(text, MAX_STRAY_CHARS) };
 		artifacts.own(event);

@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import type { Allowance, Amounts, UsedUp } from "../domain/budget.ts";
 import type { StopCause } from "../domain/event.ts";
 import type { FailedModel } from "../domain/provider-failure.ts";
+import type { Question, Reply } from "../domain/question.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import type { ModelRef, Packet, RunSpec } from "../domain/spec.ts";
 import type { Receipt, Sender, Steer } from "../domain/steer.ts";
@@ -25,8 +26,8 @@ export const GRACE_MS = 5_000;
 /** The same when whoever waited for the run is gone. */
 export const ORPHAN_GRACE_MS = 3_000;
 
-/** Of the messages below; 1 knew only `hold`, `start` and `stop`, and hung up on anything else. */
-export const PROTOCOL = 2;
+/** Of the messages below; 1 knew only `hold`, `start` and `stop`, and hung up on anything else; 2 knew no questions. */
+export const PROTOCOL = 3;
 
 /** What a child may be told on fd 3 before its packet: to get ready for its first request. */
 export interface WarmUp {
@@ -46,6 +47,8 @@ export interface ChildPacket extends Packet {
 	readonly writeGuard: WriteGuard | undefined;
 	/** Where it notes the times of its calls; a command waits until its supervisor has looked at the directory. */
 	readonly callTimes: { readonly file: string; readonly looked: boolean } | undefined;
+	/** Whether somebody is there to answer questions. */
+	readonly person: boolean;
 }
 
 /** Who a run is to its siblings. */
@@ -66,7 +69,16 @@ export type ToChild =
 	| { readonly spending: SpendingAnswer }
 	| { readonly locked: LockAnswer }
 	/** What the directory was like before is known: commands may run. */
-	| { readonly looked: true };
+	| { readonly looked: true }
+	/** From here on somebody is there to answer questions, or nobody. */
+	| { readonly person: boolean }
+	| { readonly answer: QuestionAnswer };
+
+/** The answer to the question with this id. */
+export interface QuestionAnswer {
+	readonly id: string;
+	readonly reply: Reply;
+}
 
 /** What the run has used so far; the answer says whether the session's budget is used up. */
 export interface SpendingRequest {
@@ -102,6 +114,12 @@ export type FromChild =
 	| { readonly slots: SlotRequest }
 	| { readonly spent: SpendingRequest }
 	| LockRequest
+	/** An extension asks the person, and waits. */
+	| { readonly ask: Question }
+	/** It does not wait any more for the answer to the question with this id. */
+	| { readonly withdraw: string }
+	/** What an extension tells the person. */
+	| { readonly notice: string }
 	/** Its last word: its shutdown is complete and it would exit with this code. Then it kills itself, which is faster. */
 	| { readonly exit: number };
 
@@ -115,6 +133,10 @@ export type ToSupervisor =
 	| { readonly type: "steer"; readonly steer: Steer; readonly as: Sender; readonly token: string | undefined }
 	/** From here on the run does not end with its parent. */
 	| { readonly type: "release"; readonly token: string }
+	/** This connection answers the run's questions for as long as it is open; those that are open are told. */
+	| { readonly type: "attend"; readonly token: string }
+	/** The first answer to a question counts. */
+	| { readonly type: "answer"; readonly id: string; readonly reply: Reply; readonly token: string }
 	| { readonly type: "stop"; readonly cause: StopCause };
 
 /** Lines of JSON from the supervisor to every parent that is connected. */
@@ -124,6 +146,10 @@ export type FromSupervisor =
 	| { readonly type: "ended"; readonly result: RunResult }
 	| { readonly type: "steered"; readonly id: string; readonly receipt: Receipt }
 	| { readonly type: "released" }
+	/** To those who attend: an extension in the child asks the person. */
+	| { readonly type: "question"; readonly question: Question }
+	/** To those who attend: this question is closed. After a time-out the run counts as unattended until `attend` comes again. */
+	| { readonly type: "withdrawn"; readonly id: string; readonly timedOut: boolean }
 	/** To the sender alone: it has no right to what it asked for. */
 	| { readonly type: "refused"; readonly request: string; readonly why: string }
 	/** To the sender alone: a message of a later version. */
@@ -131,7 +157,10 @@ export type FromSupervisor =
 
 /** The connection that starts a run owns it: when that connection ends, a foreground run is stopped. */
 export const OWNER_MESSAGES: readonly ToSupervisor["type"][] = ["hold", "start"];
-export const KNOWN_MESSAGES: readonly ToSupervisor["type"][] = [...OWNER_MESSAGES, "stop", "steer", "release"];
+export const KNOWN_MESSAGES: readonly ToSupervisor["type"][] = [
+	...OWNER_MESSAGES,
+	...(["stop", "steer", "release", "attend", "answer"] as const),
+];
 
 /** Longer paths are cut silently by the system (104 bytes on macOS, 108 on Linux). */
 const MAX_SOCKET_PATH_BYTES = 100;

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 const PROGRAMS = {
 	supervisor: { source: "./supervisor.ts", bundled: "./supervisor.cjs" },
 	extension: { source: "./extension.ts", bundled: "./extension.js" },
+	"extension-runner": { source: "./extension-runner.ts", bundled: "./extension-runner.js" },
 	validator: { source: "./validator.ts", bundled: "./validator.js" },
 	pane: { source: "../pane/show.ts", bundled: "./pane.cjs" },
 } as const;
@@ -15,7 +16,11 @@ export function scriptPath(name: keyof typeof PROGRAMS): string {
 }
 
 /** What a child loads. */
-export const childPrograms = () => ({ extension: scriptPath("extension"), validator: scriptPath("validator") });
+export const childPrograms = () => ({
+	extension: scriptPath("extension"),
+	validator: scriptPath("validator"),
+	runner: scriptPath("extension-runner"),
+});
 
 /** Node 22 prints a warning when it strips types; nobody reads it there. */
 export const NODE_FLAGS: readonly string[] = ["--disable-warning=ExperimentalWarning"];

@@ -36,7 +36,9 @@ type ProcessState =
 export function superviseProcess(
 	spec: RunSpec,
 	artifacts: Artifacts,
-	listener: Pick<Listener, "onEvent" | "onChunk"> & { readonly record: (event: RunEvent) => void },
+	listener: Pick<Listener, "onEvent" | "onChunk" | "onAsk" | "onWithdraw"> & {
+		readonly record: (event: RunEvent) => void;
+	},
 	unheard: () => readonly ToChild[],
 ) {
 	const { runId, leftovers, maxInFlight, socket } = spec;

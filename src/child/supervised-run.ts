@@ -14,7 +14,8 @@ import { createCorrections } from "./corrections.ts";
 import type { HeldPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
 import { spawnPi, type WaitingPi } from "./pi-process.ts";
-import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS } from "./protocol.ts";
+import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS, type ToChild } from "./protocol.ts";
+import { createQuestions } from "./questions.ts";
 import { createReceipt, type Receipt } from "./receipt/receipt.ts";
 import { lockSession } from "./session-lock.ts";
 import { createSteering } from "./steering.ts";
@@ -23,6 +24,15 @@ import { superviseProcess } from "./supervised-process.ts";
 interface Observer {
 	observe(event: RunEvent): void;
 }
+
+/** Takes an event of ours into the trail and the state, and tells that there is more to read. */
+const recordIn =
+	(artifacts: Artifacts, apply: (event: RunEvent) => void, flush: () => void) =>
+	(event: RunEvent): void => {
+		artifacts.own(event);
+		apply(event);
+		flush();
+	};
 
 /** One run: pi, the fold over its events, the guard that watches them, and the one way to stop it. */
 export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tree: OwnTree = NO_TREE) {
@@ -41,13 +51,12 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 		artifacts.flush();
 		grown();
 	};
-	const record = (event: RunEvent) => {
-		artifacts.own(event);
-		apply(event);
-		flush();
-	};
-	const steering = createSteering({ artifacts, record, state: () => state, tell: (message) => child.tell(message) });
-	const child = superviseProcess(spec, artifacts, { onEvent: apply, onChunk: flush, record }, steering.unheard);
+	const record = recordIn(artifacts, apply, flush);
+	const told = { artifacts, record, state: () => state, tell: (message: ToChild) => child.tell(message) };
+	const steering = createSteering(told);
+	const questions = createQuestions(told, spec.limits);
+	const listener = { onEvent: apply, onChunk: flush, record, onAsk: questions.ask, onWithdraw: questions.withdraw };
+	const child = superviseProcess(spec, artifacts, listener, () => [...steering.unheard(), ...questions.unheard()]);
 	const receipt = createReceipt(spec, artifacts.directory, () => child.tell({ looked: true }));
 	const stop = (cause: StopCause) => {
 		if (child.isOver()) return;
@@ -77,7 +86,9 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 		const waiting = await held.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
 		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
-		const exit = await child.run(spawn, packetFor(packet, spec, meter, startedAt, receipt), startedAt, waiting);
+		const whole = { ...packetFor(packet, spec, meter, startedAt, receipt), person: questions.isAttended() };
+		const exit = await child.run(spawn, whole, startedAt, waiting);
+		questions.end();
 		if (spec.contract.kind !== "finalize" || (!child.wasStopped() && hasCrashed(exit))) return exit;
 		await child.drained();
 		const next = stopped.signal.aborted ? undefined : corrections.next(packet, outcomeAfter(exit));
@@ -85,9 +96,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 	};
 
 	return {
-		stop,
-		parentLeft: child.parentLeft,
-		steering,
+		...{ stop, steering, questions, parentLeft: child.parentLeft },
 		onGrowth(listener: () => void) {
 			grown = listener;
 		},
@@ -139,7 +148,13 @@ const exitAfterStop = (outcome: Outcome, exit: Exit): Exit =>
 /** Of a name in a refusal. */
 const MAX_NAME_CHARS = 60;
 
-const packetFor = (packet: Packet, spec: RunSpec, meter: Meter, startedAt: number, receipt: Receipt): ChildPacket => ({
+const packetFor = (
+	packet: Packet,
+	spec: RunSpec,
+	meter: Meter,
+	startedAt: number,
+	receipt: Receipt,
+): Omit<ChildPacket, "person"> => ({
 	...packet,
 	callTimes: receipt.forChild(),
 	allowance: meter.allowance(),

@@ -7,13 +7,13 @@ import { removeTree } from "../files/remove-tree.ts";
 import { openArtifacts } from "../run-directory/artifacts.ts";
 import { FILES } from "../run-directory/names.ts";
 import { ownTree } from "../tree/own-tree.ts";
-import { type ControlServer, listen } from "./control-server.ts";
+import { type Client, type ControlServer, listen } from "./control-server.ts";
 import { holdPi } from "./held-pi.ts";
-import { type FromSupervisor, ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
+import { ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { stopOrphans, sweep } from "./stop-ladder.ts";
 import { createRun } from "./supervised-run.ts";
-import { createSupervisorTalk } from "./supervisor-talk.ts";
+import { createSupervisorTalk, isTalk } from "./supervisor-talk.ts";
 
 /** However long a parent lives: one that has not come for its run by then will not. */
 const MAX_PARKED_MS = 10 * 60 * 1_000;
@@ -63,8 +63,8 @@ async function supervise(directory: string): Promise<void> {
 
 	let overdue = setTimeout(() => beginning.resolve({ kind: "none" }), PACKET_TIMEOUT_MS);
 	const talk = createSupervisorTalk((message) => control.send(message));
-	const onMessage = (message: ToSupervisor, reply: (message: FromSupervisor) => void) => {
-		if (message.type === "steer" || message.type === "release") return talk.take(message, reply);
+	const onMessage = (message: ToSupervisor, client: Client) => {
+		if (isTalk(message)) return talk.take(message, client);
 		clearTimeout(overdue);
 		if (message.type === "start") {
 			talk.begin(message.token);
@@ -103,7 +103,7 @@ async function supervise(directory: string): Promise<void> {
 	}
 	const run = createRun(spec, artifacts, held, ownTree(spec, directory));
 	run.onGrowth(createNudge(control));
-	talk.attach(run.steering);
+	talk.attach(run.steering, run.questions);
 	stop = run.stop;
 	parentLeft = run.parentLeft;
 	if (hasLeft) parentLeft();

@@ -78,6 +78,8 @@ export function activityAfter(before: Activity, event: RunEvent, at: number): Ac
 		case "steer-received":
 		case "model-failed":
 		case "stray":
+		case "asked":
+		case "question-closed":
 		case "ended":
 			return before;
 		default:

@@ -61,7 +61,7 @@ const OWN_HEAD = `{"type":"${OWN}"`;
 /** A later version of this package may have left others. */
 const OWN_EVENTS = new Set<unknown>([
 	...["started", "delta", "thinking", "calling", "stray", "wrap-up", "stopping", "clock"],
-	...["steer-queued", "model-failed", "waiting", "admitted"],
+	...["steer-queued", "model-failed", "waiting", "admitted", "asked", "question-closed"],
 ]);
 
 export function isDelta(line: Line): boolean {

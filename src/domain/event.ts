@@ -1,6 +1,7 @@
 import type { Message, Usage } from "@earendil-works/pi-ai";
 import type { UsedUp } from "./budget.ts";
 import type { FailedModel } from "./provider-failure.ts";
+import type { Question, QuestionEnd } from "./question.ts";
 import type { RunResult } from "./run-result.ts";
 import type { Sender, Steer } from "./steer.ts";
 import type { BudgetWrapUp } from "./wrap-up.ts";
@@ -54,8 +55,8 @@ export type RunEvent =
 	| { readonly type: "clock"; readonly at: number }
 	/** Tokens spent outside of messages: a compaction. */
 	| { readonly type: "spent"; readonly usage: Usage }
-	/** Output that is not an event. */
-	| { readonly type: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
+	/** Output that is not an event, or what an extension tells the person. */
+	| { readonly type: "stray"; readonly stream: "stdout" | "stderr" | "notice"; readonly text: string }
 	/** Its provider failed, and it goes on with another model. */
 	| ({ readonly type: "model-failed" } & FailedModel)
 	/** It waits for its turn to ask its model, with so many requests of others before its own; then it has it. */
@@ -68,6 +69,9 @@ export type RunEvent =
 	| { readonly type: "steer-queued"; readonly at: number; readonly steer: Steer; readonly from: Sender }
 	/** The child's model is about to receive these. */
 	| { readonly type: "steer-received"; readonly ids: readonly string[] }
+	/** An extension of its own asks the person, and waits; then it does not wait any more. */
+	| { readonly type: "asked"; readonly at: number; readonly question: Question }
+	| { readonly type: "question-closed"; readonly at: number; readonly id: string; readonly end: QuestionEnd }
 	/** It has begun to work; also again, where an extension of its own has it go on after it had settled. */
 	| { readonly type: "working" }
 	| { readonly type: "settled" }

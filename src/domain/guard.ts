@@ -22,11 +22,11 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void, onL
 	const { wrapUpMs = 0 } = limits;
 	let lateAtMs = wrapUpMs > 0 ? limits.timeoutMs - wrapUpMs : Number.POSITIVE_INFINITY;
 	let repeated = { signature: "", count: 0 };
-	/** While it waits for others it is not at fault. */
-	let waits = false;
+	/** What it waits for. That is not its own time. */
+	const waitsFor = new Set<string>();
 	const tick = () => {
 		const now = performance.now();
-		if (!waits) activeMs += Math.min(now - last, 2 * tickMs);
+		if (waitsFor.size === 0) activeMs += Math.min(now - last, 2 * tickMs);
 		last = now;
 		if (activeMs >= lateAtMs) {
 			lateAtMs = Number.POSITIVE_INFINITY;
@@ -38,7 +38,7 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void, onL
 
 	return {
 		observe(event) {
-			if (event.type === "waiting" || event.type === "admitted") waits = event.type === "waiting";
+			noteWaiting(waitsFor, event);
 			if (event.type !== "tool-started") return;
 			idleSinceMs = Math.max(idleSinceMs, activeMs);
 			if (event.nested) return; // a script may well ask the same thing in a loop
@@ -50,6 +50,14 @@ export function createGuard(limits: Limits, ask: (cause: StopCause) => void, onL
 			clearInterval(timer);
 		},
 	};
+}
+
+/** For a slot of its model, or for an answer of the person. */
+function noteWaiting(waitsFor: Set<string>, event: RunEvent): void {
+	if (event.type === "waiting") waitsFor.add("slot");
+	if (event.type === "admitted") waitsFor.delete("slot");
+	if (event.type === "asked") waitsFor.add(event.question.id);
+	if (event.type === "question-closed") waitsFor.delete(event.id);
 }
 
 /** Key order does not matter and every nested value does: two different edits of one file are not a loop. */

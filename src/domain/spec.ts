@@ -98,6 +98,8 @@ export interface Limits {
 	readonly idleGraceMs: number;
 	/** How long before the timeout its model is told to finish; missing or 0: never. */
 	readonly wrapUpMs?: number;
+	/** How long a question to the person stays open; missing: ten minutes. */
+	readonly questionMs?: number;
 	/** Identical consecutive tool calls that count as a loop. 0 = off. */
 	readonly repeatedCalls: number;
 }

@@ -4,6 +4,7 @@ import type { ChatMessage, RunEvent, StopCause } from "./event.ts";
 import { FINALIZE_TOOL, type Finalized, finalizedIn } from "./finalized.ts";
 import { cut, cutFront, lastTextIn } from "./messages.ts";
 import type { FailedModel } from "./provider-failure.ts";
+import type { Question } from "./question.ts";
 import { unreachable } from "./result.ts";
 import { isPersonsStop, type RunResult } from "./run-result.ts";
 import { delivered, type SentSteer, undelivered, withSteer } from "./steer.ts";
@@ -18,7 +19,7 @@ export type Phase =
 /** What a run produced, in order. */
 export type Entry =
 	| { readonly kind: "message"; readonly message: ChatMessage }
-	| { readonly kind: "stray"; readonly stream: "stdout" | "stderr"; readonly text: string }
+	| { readonly kind: "stray"; readonly stream: "stdout" | "stderr" | "notice"; readonly text: string }
 	/** A text that somebody sent it, where its model received it. */
 	| { readonly kind: "steer"; readonly steer: SentSteer };
 
@@ -39,6 +40,8 @@ export interface RunState {
 	readonly turns: number;
 	/** What it was sent while it ran, oldest first. */
 	readonly steers: readonly SentSteer[];
+	/** What it asks the person at the moment, oldest first. */
+	readonly questions: readonly Question[];
 	readonly usage: Usage;
 	readonly settled: boolean;
 	readonly stopCause: StopCause | undefined;
@@ -64,6 +67,7 @@ export const initialState: RunState = {
 	messageCount: 0,
 	turns: 0,
 	steers: [],
+	questions: [],
 	usage: noUsage,
 	settled: false,
 	stopCause: undefined,
@@ -116,6 +120,10 @@ function fold(state: RunState, event: RunEvent): RunState {
 			return withQueued(state, { ...event.steer, from: event.from, receipt: { kind: "queued" } });
 		case "steer-received":
 			return withReceived(state, event.ids);
+		case "asked":
+			return { ...state, questions: [...state.questions, event.question] };
+		case "question-closed":
+			return { ...state, questions: state.questions.filter(({ id }) => id !== event.id) };
 		case "working":
 			return state.settled ? { ...state, settled: false } : state;
 		case "settled":
@@ -168,7 +176,16 @@ function withReceived(state: RunState, ids: readonly string[]): RunState {
 function withResult(state: RunState, result: RunResult): RunState {
 	const { usage, toolCalls, messageCount, finalized } = result;
 	const steers = undelivered(state.steers);
-	return { ...state, usage, toolCalls, messageCount, finalized, steers, phase: { kind: "done", result } };
+	return {
+		...state,
+		usage,
+		toolCalls,
+		messageCount,
+		finalized,
+		steers,
+		questions: [],
+		phase: { kind: "done", result },
+	};
 }
 
 function withMessage(state: RunState, message: ChatMessage): RunState {

@@ -13,6 +13,8 @@ export interface Parent {
 	/** In which dialect of its provider it is asked. */
 	readonly dialect: string | undefined;
 	readonly trust: Trust;
+	/** Whether somebody is there whom extensions of a child may ask. */
+	readonly attended: boolean;
 	/** Where the control socket of a run will be. */
 	socketOf(runId: string): string;
 	readonly settings: Settings;

@@ -5,7 +5,7 @@ import type { AgentDefinition } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { strictest } from "../domain/isolation.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { Contract, ReceiptSource, RunFile, RunSpec } from "../domain/spec.ts";
+import type { Contract, Limits, ReceiptSource, RunFile, RunSpec } from "../domain/spec.ts";
 import { WORD_OF } from "../domain/spec.ts";
 import { effectOfAll } from "../domain/tool-effect.ts";
 import { FILES } from "../run-directory/names.ts";
@@ -37,10 +37,11 @@ export interface RunRequest extends Pick<RunSpec, "runId" | "sessionId" | "famil
 	readonly lifetime: RunSpec["lifetime"];
 }
 
-/** What a child loads: our extension, and what hands pi's validator to it. */
+/** What a child loads: our extension, and what hands pi's validator and its class for `ctx.ui` to it. */
 export interface ChildPrograms {
 	readonly extension: string;
 	readonly validator: string;
+	readonly runner: string;
 }
 
 /** An error is this task's alone: the others of the call run. */
@@ -91,18 +92,13 @@ export async function planRun(
 			cwd: cwd.value,
 			invocation: planArguments({
 				pi: parent.pi,
-				extensions: extensionsFor(contract, programs),
+				extensions: extensionsFor(contract, parent, programs),
 				session: request.session,
 				trust,
 				agentArgs: args,
 			}),
 			socket: parent.socketOf(runId),
-			limits: {
-				timeoutMs: timeoutSeconds * 1_000,
-				idleGraceMs: settings.idleGraceSeconds * 1_000,
-				wrapUpMs: wrapUpMsOf(timeoutSeconds, settings.wrapUpSeconds),
-				repeatedCalls: settings.repeatedCalls,
-			},
+			limits: limitsOf(timeoutSeconds, settings),
 			budget: smallest(found?.value.budget ?? NO_AMOUNTS, budgetOf(settings)),
 			sessionBudget: parent.sessionBudget,
 			writeGuard: settings.writeGuard && isolation !== "worktree" ? parent.writeLedger : undefined,
@@ -119,12 +115,27 @@ export async function planRun(
 	});
 }
 
-/** pi's validator is loaded only where there is something to validate. */
-const extensionsFor = (contract: Contract, { extension, validator }: ChildPrograms): readonly string[] =>
-	contract.kind === "finalize" && contract.output ? [extension, validator] : [extension];
+/** Nothing is loaded for questions where nobody is there to ask, and no validator where there is nothing to validate. */
+const extensionsFor = (
+	contract: Contract,
+	{ attended }: Parent,
+	{ extension, validator, runner }: ChildPrograms,
+): readonly string[] => [
+	...(attended ? [runner] : []),
+	extension,
+	...(contract.kind === "finalize" && contract.output ? [validator] : []),
+];
 const RECEIPT_SOURCES = { none: "read-only", file: "calls", any: "scan" } as const;
 const receiptSource = (isOn: boolean, agent: RunSpec["agent"]): ReceiptSource =>
 	isOn ? RECEIPT_SOURCES[effectOfAll(agent?.tools)] : "off";
+
+const limitsOf = (timeoutSeconds: number, settings: Parent["settings"]): Limits => ({
+	timeoutMs: timeoutSeconds * 1_000,
+	idleGraceMs: settings.idleGraceSeconds * 1_000,
+	wrapUpMs: wrapUpMsOf(timeoutSeconds, settings.wrapUpSeconds),
+	questionMs: settings.questionTimeout * 1_000,
+	repeatedCalls: settings.repeatedCalls,
+});
 
 /** Short tasks would be told before they have begun. */
 const MIN_WRAP_UP_TIMEOUT_SECONDS = 60;

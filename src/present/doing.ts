@@ -1,5 +1,6 @@
 import type { Activity, RunningCall } from "../domain/activity.ts";
 import { cut, cutFront } from "../domain/messages.ts";
+import type { Question } from "../domain/question.ts";
 import { unreachable } from "../domain/result.ts";
 import type { RunState } from "../domain/state.ts";
 import { sanitizeLine } from "./sanitize.ts";
@@ -24,6 +25,8 @@ export interface Doing {
 const MAX_TEXT_CHARS = 300;
 
 export function doingOf(state: RunState, place: PreviewPlace): Doing {
+	const [question] = state.questions;
+	if (question) return askingText(question, state.questions.length - 1);
 	const doing = activityText(state, place);
 	const isModels = state.activity.kind === "thinking" || state.activity.kind === "writing";
 	return state.wrapUp && isModels ? { ...doing, word: "wrapping up" } : doing;
@@ -56,6 +59,17 @@ function activityText({ activity, partial }: RunState, place: PreviewPlace): Doi
 		default:
 			return unreachable(activity);
 	}
+}
+
+function askingText(question: Question, others: number): Doing {
+	const message = question.kind === "confirm" ? ` ${question.message}` : "";
+	const more = others > 0 ? ` (+${others} more)` : "";
+	return {
+		word: "asks",
+		text: cut(sanitizeLine(question.title + message), MAX_TEXT_CHARS) + more,
+		keep: "start",
+		since: 0,
+	};
 }
 
 /** The newest of the tools that run side by side. */
@@ -94,7 +108,7 @@ export interface Timed {
 /** What is said of a running task at this moment: clocks go on between two events. */
 export function doingNow(task: Timed, now: number): Doing {
 	const { startedAt, timeout, grace = 0, doing = STARTING } = task;
-	if (timeout > 0 && now - startedAt > timeout * 1_000 && doing.word !== "wrapping up") {
+	if (timeout > 0 && now - startedAt > timeout * 1_000 && doing.word !== "wrapping up" && doing.word !== "asks") {
 		const end = grace > 0 ? `ends after ${durationText(grace * 1_000)} without a tool call` : "is being stopped";
 		return { word: "over", text: `its ${durationText(timeout * 1_000)} limit: ${end}`, keep: "start", since: 0 };
 	}

@@ -126,7 +126,7 @@ function runRow(run: ListedRun, isSelected: boolean, width: number, now: number,
 
 /** What a running one does at this moment, also that it is over its limit. */
 export function nowOf({ shown, state, startedAt, limits }: ListedRun, now: number): Doing | undefined {
-	if (shown !== "running" || !state) return undefined;
+	if ((shown !== "running" && shown !== "asks") || !state) return undefined;
 	const [timeout, grace] = [(limits?.timeoutMs ?? 0) / 1_000, (limits?.idleGraceMs ?? 0) / 1_000];
 	return doingNow({ startedAt, timeout, grace, doing: doingOf(state, PLACE) }, now);
 }

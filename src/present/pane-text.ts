@@ -1,6 +1,7 @@
 import type { RunEvent } from "../domain/event.ts";
 import { endStatusOf } from "../domain/kept-run.ts";
 import { cut, describeMessage } from "../domain/messages.ts";
+import { questionEndText, questionText } from "../domain/question.ts";
 import type { Failure, RunResult } from "../domain/run-result.ts";
 import { steerText } from "../domain/steer.ts";
 import { STATUS_SIGNS } from "./background-text.ts";
@@ -29,7 +30,7 @@ export function createPaneText(): (event: RunEvent) => string {
 			streamed += event.text;
 			return sanitize(event.text);
 		}
-		if (event.type !== "message") return "";
+		if (event.type !== "message") return sanitize(aboutQuestion(event));
 		const whole = describeMessage(event.message).map((part) => `${part}\n`);
 		const text = whole.join("");
 		const begun = streamed;
@@ -37,6 +38,11 @@ export function createPaneText(): (event: RunEvent) => string {
 		if (begun === "") return sanitize(text);
 		return sanitize(text.startsWith(begun) ? text.slice(begun.length) : `\n${text}`);
 	};
+}
+
+function aboutQuestion(event: RunEvent): string {
+	if (event.type === "asked") return `${questionText(event.question)}\n`;
+	return event.type === "question-closed" ? `${questionEndText(event.end)}\n` : "";
 }
 
 /** The last line: how the run ended. Without a result its supervisor is gone. */

@@ -37,7 +37,8 @@ export const WORDS: Readonly<Record<TaskState, string>> = {
 	moved: "in the background",
 };
 
-export function taskStateOf({ phase }: RunState): TaskState {
+export function taskStateOf({ phase, questions }: RunState): TaskState {
+	if (phase.kind === "running" && questions.length > 0) return "asks";
 	if (phase.kind !== "done") return phase.kind;
 	return endStateOf(phase.result.outcome);
 }

@@ -1,4 +1,5 @@
 import type { Theme } from "@earendil-works/pi-coding-agent";
+import { questionText } from "../domain/question.ts";
 import type { RunState } from "../domain/state.ts";
 import { SENDER_WORDS, type SentSteer } from "../domain/steer.ts";
 import { type CallStep, lastAnswerOf, type Step } from "../domain/transcript.ts";
@@ -157,7 +158,11 @@ function nowRows(run: ListedRun, state: RunState, steps: readonly Step[], place:
 	const written = markdownRows(partial, Math.max(1, width - 2), theme).map((row) => (row === "" ? "" : `  ${row}`));
 	// One that was delivered stands in the conversation.
 	const waiting = state.steers.filter(({ receipt }) => receipt.kind !== "delivered");
-	return [...written, ...steerRows(waiting, place), ...endRows(run, state, steps, place)];
+	return [
+		...written,
+		...steerRows(waiting, place),
+		...(state.questions.length > 0 ? questionRows(state, place) : endRows(run, state, steps, place)),
+	];
 }
 
 function endRows(run: ListedRun, state: RunState, steps: readonly Step[], place: Place): string[] {
@@ -173,6 +178,14 @@ function endRows(run: ListedRun, state: RunState, steps: readonly Step[], place:
 	const gap = doing.word === "over" ? " " : "  ";
 	const words = `${doing.word}${doing.text === "" ? "" : gap}${doing.text}${doing.tail?.long ?? ""}`;
 	return wrapPlain(`▸ ${sanitize(words)}${time}`, width).map((row) => theme.fg("accent", row));
+}
+
+function questionRows({ questions }: RunState, { theme, width }: Place): string[] {
+	const asked = questions.map((question) => `? ${questionText(question)}`).join("\n");
+	return sanitize(asked)
+		.split("\n")
+		.flatMap((line) => wrapPlain(expandTabs(line), width))
+		.map((row) => theme.fg("warning", row));
 }
 
 /** What it does stands above already: the text that it writes, or the calls that run. */

@@ -71,7 +71,7 @@ function entryLines(entry: Entry, place: PreviewPlace, results: Map<string, Call
 
 function partsOf(entry: Entry, place: PreviewPlace): Part[] {
 	if (entry.kind === "stray") {
-		const text = entry.stream === "stderr" ? `[stderr]: ${entry.text}` : entry.text;
+		const text = entry.stream === "stdout" ? entry.text : `[${entry.stream}]: ${entry.text}`;
 		return [{ callId: undefined, lines: textLines(text) }];
 	}
 	if (entry.kind === "steer") return [{ callId: undefined, lines: textLines(steerText(entry.steer)) }];

@@ -77,7 +77,7 @@ export async function releaseRun(run: StartedRun, token: string): Promise<Result
 	const connected = await connect(run);
 	if (!connected.ok) return connected;
 	const control = connected.value;
-	const answer = nextAnswer(control, ({ type }) => type !== "steered");
+	const answer = nextAnswer(control, ({ type }) => type === "released" || type === "refused" || type === "unknown");
 	control.send({ type: "release", token });
 	const said = await answer;
 	if (said.kind === "answer" && said.answer.type === "released") return ok(control);

@@ -33,12 +33,14 @@ export const stopCauseOf = ({ reason }: AbortSignal): StopCause => ({
 const abortedBy = (signal: AbortSignal): Failure => ({ kind: "stopped", cause: stopCauseOf(signal) });
 
 export interface Hooks {
+	/** The run's supervisor is there, and waits for the task. */
+	onControl(control: ControlClient): void;
 	/** The run's supervisor has the task, and takes messages. */
 	onBegun(): void;
 	/** Aborted once the run was released: it is left to itself, and its state stays as it is. */
 	readonly detach: AbortSignal;
 }
-const NO_HOOKS: Hooks = { onBegun() {}, detach: new AbortController().signal };
+const NO_HOOKS: Hooks = { onControl() {}, onBegun() {}, detach: new AbortController().signal };
 
 /**
  * Starts a run that goes on without us. Its packet goes out last: nothing happens before `admit` has taken the run, and
@@ -74,7 +76,7 @@ export async function execute(
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
 	launch: Launcher = launchProcess,
-	{ onBegun, detach }: Hooks = NO_HOOKS,
+	hooks: Hooks = NO_HOOKS,
 ): Promise<RunState> {
 	const fail = async (failure: Failure) => {
 		const state = reduce(initialState, { type: "ended", result: await leave(run, failure) });
@@ -84,7 +86,7 @@ export async function execute(
 	if (signal.aborted) return await fail(abortedBy(signal));
 	const launched = await launch(run.directory, run.spec);
 	if (!launched.ok) return await fail({ kind: "spawn", message: launched.error });
-	return await attend(launched.value, run, signal, onState, { onBegun, detach });
+	return await attend(launched.value, run, signal, onState, hooks);
 }
 
 /** A run that never had a supervisor has a result all the same. */
@@ -96,7 +98,7 @@ async function attend(
 	{ spec, packet, directory, token }: PreparedRun,
 	signal: AbortSignal,
 	onState: (state: RunState) => void,
-	{ onBegun, detach }: Hooks,
+	{ onControl, onBegun, detach }: Hooks,
 ): Promise<RunState> {
 	const { control } = launched;
 	let unresponsive: NodeJS.Timeout | undefined;
@@ -106,6 +108,7 @@ async function attend(
 	};
 	if (signal.aborted) stop();
 	else {
+		onControl(control);
 		control.send({ type: "start", packet, token });
 		signal.addEventListener("abort", stop, { once: true });
 		onBegun();

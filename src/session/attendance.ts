@@ -25,12 +25,14 @@ const STOPPED: Failure = { kind: "stopped", cause: { kind: "aborted", by: "perso
 export function createAttendance(
 	onEnd: (run: BackgroundRun, end: RunEnd) => void,
 	warn: (text: string) => void,
+	onControl: (run: BackgroundRun, control: ControlClient) => void,
 ): Attendance {
 	let detached = new AbortController();
 	const stopping = new Set<string>();
 	const follow = async (run: BackgroundRun, control: ControlClient) => {
 		const { signal } = detached;
 		control.unref();
+		onControl(run, control);
 		const fate = (): Failure => (stopping.has(run.runId) ? STOPPED : { kind: "lost" });
 		const { phase } = await watch(startedOf(run), control, () => {}, signal, fate);
 		if (!signal.aborted && phase.kind === "done") onEnd(run, endOfWatched(run, phase.result));

@@ -1,5 +1,5 @@
 import type { Usage } from "@earendil-works/pi-ai";
-import { type BackgroundRun, isBackground } from "../domain/kept-run.ts";
+import { type BackgroundRun, isBackground, type RunEnd } from "../domain/kept-run.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import { addUsage, noUsage } from "../domain/usage.ts";
 import { isTrusted } from "../files/private.ts";
@@ -47,12 +47,17 @@ export interface Background extends BackgroundActions {
 /** More than the stop ladder's own time: then a supervisor that does not answer is killed. */
 const UNRESPONSIVE_MS = 9_000;
 
+interface BackgroundOptions {
+	readonly unresponsiveMs?: number;
+	/** This process has started the run and is connected to its supervisor. The token is the one of `add`. */
+	readonly onControl?: (run: BackgroundRun, control: ControlClient, token: string) => void;
+}
+
 export function createBackground(
 	store: RunStore,
 	port: SessionPort,
-	{ unresponsiveMs }: { readonly unresponsiveMs: number } = { unresponsiveMs: UNRESPONSIVE_MS },
+	{ unresponsiveMs = UNRESPONSIVE_MS, onControl = () => {} }: BackgroundOptions = {},
 ): Background {
-	let reserved = 0;
 	let catchingUp = false;
 	const news = createEndNews();
 	const tokens = new Map<string, string>();
@@ -63,13 +68,17 @@ export function createBackground(
 		showStatus();
 		attempt(port, () => port.publish(run));
 	};
-	const attendance = createAttendance((run, end) => {
+	const onEnd = (run: BackgroundRun, end: RunEnd) => {
 		const ended: BackgroundRun = { ...run, progress: end };
 		put(ended);
 		if (news.isAwaited(run.runId)) completion.record(ended);
 		else completion.tell(ended, end);
 		if (!catchingUp && run.lifetime.owner === port.sessionId()) news.ended(ended);
-	}, port.warn);
+	};
+	const attendance = createAttendance(onEnd, port.warn, (run, control) => {
+		const token = tokens.get(run.runId);
+		if (token !== undefined) onControl(run, control, token);
+	});
 
 	const watch: Background["watch"] = (run, control, token) => {
 		tokens.set(run.runId, token);
@@ -78,14 +87,7 @@ export function createBackground(
 	};
 
 	return {
-		reserve(max) {
-			const running = store.counts().running + reserved;
-			if (running >= max) {
-				return err(`${running} background agents are running, and subagents.maxBackground allows no more`);
-			}
-			reserved++;
-			return ok(() => void reserved--);
-		},
+		reserve: createReserve(store),
 		news,
 		isOwn: (runId) => tokens.has(runId),
 		note: (run) => noteIn(port, run),
@@ -128,6 +130,18 @@ function noteIn(port: SessionPort, run: BackgroundRun): Result<undefined> {
 	} catch (error) {
 		return err(`The run could not be kept in the session: ${messageOf(error)}`);
 	}
+}
+
+function createReserve(store: RunStore): Background["reserve"] {
+	let reserved = 0;
+	return (max) => {
+		const running = store.counts().running + reserved;
+		if (running >= max) {
+			return err(`${running} background agents are running, and subagents.maxBackground allows no more`);
+		}
+		reserved++;
+		return ok(() => void reserved--);
+	};
 }
 
 /** What runs have cost that this session has yet to be told; from here on they count as told. */

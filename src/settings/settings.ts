@@ -51,6 +51,9 @@ export interface Settings {
 	/** Whether `pi -p` stays until its background runs have ended, and for how many seconds at most. */
 	readonly waitInPrintMode: boolean;
 	readonly printModeTimeout: number;
+	/** Whether extensions of sub-agents may ask the person, and for how many seconds a question stays open. */
+	readonly questions: "ask" | "deny";
+	readonly questionTimeout: number;
 	/** Where runs are kept: in the agent directory, or inside of the project. */
 	readonly runsIn: "home" | "project";
 	/** Opens the fleet view; empty = no key. */
@@ -145,6 +148,14 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	announce: { ...choice("announce", ["quiet", "turn"]), setBy: PERSON },
 	waitInPrintMode: { ...flag("waitInPrintMode", true), setBy: PERSON },
 	printModeTimeout: { ...ranged("printModeTimeout", 3_600, 1, 604_800), setBy: PERSON },
+	questions: {
+		...choice("questions", ["ask", "deny"]),
+		setBy: { kind: "tighten", isLooser: (asked, current) => asked === "ask" && current === "deny" },
+	},
+	questionTimeout: {
+		...ranged("questionTimeout", 600, 1, 86_400),
+		setBy: { kind: "tighten", isLooser: (asked, current) => asked > current },
+	},
 	runsIn: { ...choice("runsIn", ["home", "project"]), setBy: PERSON },
 	definitionSources: {
 		key: "definitionSources",

@@ -20,6 +20,9 @@ const run = {
 	count: 0,
 	steers: [],
 	onSteer: () => {},
+	person: false,
+	replies: new Map(),
+	onTold: () => {},
 };
 
 function optionValue(flag) {
@@ -194,6 +197,21 @@ async function hear(count) {
 	clearInterval(alive);
 }
 
+const tellSupervisor = (message) => writeAll(3, Buffer.from(`${JSON.stringify(message)}\n`));
+
+async function waitUntilTold(isTold) {
+	const alive = setInterval(() => {}, 1 << 30);
+	while (!isTold()) await new Promise((resolve) => Object.assign(run, { onTold: resolve }));
+	clearInterval(alive);
+}
+
+// Asks all of them at once, and says the answers as JSON.
+async function ask(questions) {
+	for (const question of questions) tellSupervisor({ ask: question });
+	await waitUntilTold(() => questions.every(({ id }) => run.replies.has(id)));
+	await say({ say: JSON.stringify(questions.map(({ id }) => run.replies.get(id))) });
+}
+
 // Waits for so many steers and hands them over as pi does: all in one custom message.
 async function receive(count) {
 	await hear(count);
@@ -225,6 +243,9 @@ const ACTIONS = {
 	user: (step) => user(step.user),
 	receive: async (step) => say({ say: JSON.stringify(await receive(step.receive)) }),
 	hear: (step) => hear(step.hear),
+	ask: (step) => ask(step.ask),
+	tellSupervisor: (step) => tellSupervisor(step.tellSupervisor),
+	person: (step) => waitUntilTold(() => run.person === step.person),
 	retry,
 	raw: (step) => writeAll(1, Buffer.from(`${step.raw}\n`)),
 	bytes: (step) => writeInPieces(Buffer.from(step.bytes), step.splitEvery ?? 1),
@@ -307,6 +328,14 @@ function packetSocket() {
 	return process.exit(EXIT_NO_PACKET);
 }
 
+function hearMessage(message) {
+	if (message.steer) run.steers.push(message.steer);
+	if (message.steer) run.onSteer();
+	if (message.answer) run.replies.set(message.answer.id, message.answer.reply);
+	if ("person" in message) run.person = message.person;
+	run.onTold();
+}
+
 function listen(socket) {
 	let received = "";
 	let started = false;
@@ -317,8 +346,7 @@ function listen(socket) {
 			const message = JSON.parse(received.slice(0, end));
 			received = received.slice(end + 1);
 			if (message.warmUp) continue;
-			if (message.steer) run.steers.push(message.steer);
-			if (message.steer) run.onSteer();
+			hearMessage(message);
 			if (started) continue;
 			started = true;
 			socket.unref();

@@ -67,6 +67,12 @@ export type FakeStep =
 	| { receive: number }
 	/** Waits for so many steers and hands none over. */
 	| { hear: number }
+	/** Asks the person all of these at once, and says the answers as a JSON array. */
+	| { ask: readonly unknown[] }
+	/** A line for fd 3. */
+	| { tellSupervisor: unknown }
+	/** Waits until somebody is there to answer, or nobody. */
+	| { person: boolean }
 	/** pi's automatic retry after an error: agent_end with willRetry, auto_retry_start (delayMs), agent_start. */
 	| { retry: number }
 	/** A line as it is. */

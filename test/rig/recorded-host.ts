@@ -12,6 +12,7 @@ import { createBackground } from "../../src/session/background.ts";
 import { createBudget } from "../../src/session/budget.ts";
 import { createKeep } from "../../src/session/keep-run.ts";
 import { createLiveRuns } from "../../src/session/live-runs.ts";
+import { createQuestions } from "../../src/session/questions.ts";
 import { delegateTool } from "../../src/tools/delegate.ts";
 import type { DelegateParameters } from "../../src/tools/delegate-schema.ts";
 import { FAKE_PI } from "./fake-steps.ts";
@@ -100,6 +101,7 @@ export function createRecordedHost(options: HostOptions): RecordedHost {
 		},
 		library,
 		live: createLiveRuns(),
+		questions: createQuestions({ show: async () => null, onAway() {} }),
 		budget,
 		turns: createTurns(),
 		headStart: createHeadStart({ pi, command, library, budget, warn }),

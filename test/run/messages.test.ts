@@ -169,7 +169,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		const text = endOf(await startRun(prepared).done).text;
 		assert.ok(text.includes("prompt"));
 		assert.ok(!text.includes(prepared.token));
-		assert.match(readFileSync(join(prepared.directory, "events.jsonl"), "utf8"), /"type":"started".*"protocol":2/);
+		assert.match(readFileSync(join(prepared.directory, "events.jsonl"), "utf8"), /"type":"started".*"protocol":3/);
 	});
 
 	test("what the process of an agent did not receive reaches the one that corrects it", async (t) => {
