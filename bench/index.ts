@@ -4,6 +4,7 @@ import { benchFollower } from "./follower.ts";
 import { benchHistory } from "./history.ts";
 import { benchLoad, benchStart } from "./start.ts";
 import { benchWindows } from "./windows.ts";
+import { benchWriteGuard } from "./write-guard.ts";
 
 const BENCHES = {
 	start: () => benchStart(5),
@@ -13,6 +14,7 @@ const BENCHES = {
 	follower: benchFollower,
 	windows: benchWindows,
 	definitions: benchDefinitions,
+	"write-guard": benchWriteGuard,
 	"foreign-definitions": async () => benchForeign(),
 } as const;
 

@@ -6,13 +6,18 @@ import { soakMatrix } from "./matrix.ts";
 import { soakRuns } from "./runs.ts";
 import { soakSessionStart } from "./session-start.ts";
 import { printVerdicts, type Verdict } from "./verdict.ts";
+import { soakWriteGuard } from "./write-guard.ts";
 
 /**
  * `npm run soak`, or `npm run soak -- deltas runs` for some parts. `--times` is for each cell of the matrix, `--runs` for
- * how many the parent's memory is watched. Ends with 1 where a promise was broken.
+ * how many the parent's memory is watched, `--schedules` for the writers of one file without pi. Ends with 1 where a promise was broken.
  */
 const { values, positionals } = parseArgs({
-	options: { times: { type: "string", default: "20" }, runs: { type: "string", default: "5000" } },
+	options: {
+		times: { type: "string", default: "20" },
+		runs: { type: "string", default: "5000" },
+		schedules: { type: "string", default: "20000" },
+	},
 	allowPositionals: true,
 });
 
@@ -22,6 +27,7 @@ const PARTS: Readonly<Record<string, () => Promise<Verdict[]>>> = {
 	children: async () => [...(await soakChildren(1)), ...(await soakChildren(2))],
 	deltas: soakDeltas,
 	runs: () => soakRuns(Number(values.runs)),
+	"write-guard": () => soakWriteGuard(Number(values.schedules)),
 	matrix: () => soakMatrix(Number(values.times)),
 };
 

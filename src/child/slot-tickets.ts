@@ -28,8 +28,9 @@ export async function takeTicket(
 	holder = process.pid,
 ): Promise<Ticket> {
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
-	const own = putDown(directory, holder);
+	const { own, isAlone } = putDown(directory, holder);
 	const ticket: Ticket = { release: () => remove(directory, own) };
+	if (isAlone && !signal.aborted) return ticket;
 	let told: number | undefined;
 	try {
 		for (;;) {
@@ -64,13 +65,14 @@ function namesIn(directory: string): Name[] {
 	return names.sort((a, b) => a.number - b.number || (a.text < b.text ? -1 : 1));
 }
 
-function putDown(directory: string, holder: number): string {
+function putDown(directory: string, holder: number): { readonly own: string; readonly isAlone: boolean } {
 	const [pid, start = ""] = (identityOf(holder) ?? String(holder)).split(":");
 	for (;;) {
 		const number = (namesIn(directory).at(-1)?.number ?? 0) + 1;
 		const own = `${number}.${pid}.${start}.${++tickets}`;
 		writeFileSync(join(directory, own), "", { mode: 0o600, flag: "wx" });
-		if (namesIn(directory).at(-1)?.text === own) return own;
+		const names = namesIn(directory);
+		if (names.at(-1)?.text === own) return { own, isAlone: names.length === 1 };
 		remove(directory, own);
 	}
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import { type RunningDelegation, startDelegation, type ToolOutcome } from "../rig/delegation.ts";
@@ -49,7 +48,12 @@ export const editFile = (path: string, oldText: string, newText: string): Script
 	args: { path, edits: [{ oldText, newText }] },
 });
 
-export async function createGuardStage(t: TestContext, subagents: Record<string, unknown> = {}): Promise<GuardStage> {
+/** Whoever ends what a stage has started. */
+export interface Cleaner {
+	after(end: () => Promise<void>): void;
+}
+
+export async function createGuardStage(t: Cleaner, subagents: Record<string, unknown> = {}): Promise<GuardStage> {
 	const server = await startModelServer();
 	const home = createHome(server, { settings: { subagents: { runsIn: "project", ...subagents } } });
 	const parents: RunningDelegation[] = [];

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { takeTicket } from "../../src/child/slot-tickets.ts";
 import { keyOf } from "../../src/files/write-ledger.ts";
 import { text, toolCall, toolCalls } from "../rig/model-server.ts";
+import { playWithPi } from "./guard-play.ts";
 import { createGuardStage, delegateCall, editFile, readFile, writeFile } from "./guard-stage.ts";
 
 const STALE = (path: string, by: string) =>
@@ -273,5 +274,21 @@ describe("the agent that delegates", () => {
 			const said = JSON.stringify(events).match(/Changed since you read it: a\.txt\./g) ?? [];
 			assert.equal(said.length > 0, writeGuard, `writeGuard ${writeGuard}`);
 		}
+	});
+});
+
+describe("random schedules of real sub-agents", () => {
+	for (const agents of [2, 3]) {
+		test(`F59: ${agents} of them lose no change that was acknowledged, in 20 schedules`, async (t) => {
+			const { lost, acknowledged } = await playWithPi(t, { agents, schedules: 20, writeGuard: true });
+			assert.deepEqual(lost, []);
+			assert.equal(acknowledged, 20 * agents);
+		});
+	}
+
+	test("F59: the control: without the guard changes are lost", async (t) => {
+		const { lost, acknowledged } = await playWithPi(t, { agents: 2, schedules: 20, writeGuard: false });
+		assert.equal(acknowledged, 40);
+		assert.ok(lost.length > 0);
 	});
 });
