@@ -105,6 +105,7 @@ function registerFleet(pi: ExtensionAPI, host: LiveHost): void {
 		store: host.store,
 		live: host.live,
 		background: host.background,
+		questions: host.questions,
 		places: () => ({ cwd: host.context()?.cwd ?? process.cwd(), agentDirectory: agentDirectory() }),
 		contextWindow: ({ provider, id }) => host.context()?.modelRegistry.find(provider, id)?.contextWindow,
 	};

@@ -8,6 +8,7 @@ import { BEGINNING, type Position, rowsFrom, scrolled } from "../present/scroll.
 import { receiptText, transcriptBlocks, watchTitle } from "../present/watch-view.ts";
 import { createFleet, type Fleet, type FleetHost, type FleetRun, type FleetScope, SCOPES } from "../session/fleet.ts";
 import { hasEnded } from "../session/fleet-run.ts";
+import { withQuestions } from "./fleet-questions.ts";
 import { createMessageInput, type MessageInput } from "./message-input.ts";
 
 /** What the overlay shows: the list, or one run. */
@@ -61,13 +62,14 @@ export function createOverlay(
 	const fleet = createFleet(host, redraw);
 	const view = new FleetOverlay(fleet, theme, redraw, done, rowsOfScreen);
 	if (watch !== undefined) view.watch(watch);
+	const answering = withQuestions(view, host.questions, { theme, redraw, rowsOfScreen });
 	const leave = host.live.subscribe(redraw);
 	const clock = setInterval(redraw, 1_000);
 	const looking = setInterval(() => void fleet.look(view.scope), LOOK_MS);
 	return {
-		render: (width) => view.render(width),
+		render: (width) => answering.render(width),
 		handleInput(data) {
-			view.handleInput(data);
+			answering.handleInput(data);
 			redraw();
 		},
 		invalidate() {},
@@ -75,6 +77,7 @@ export function createOverlay(
 			clearInterval(clock);
 			clearInterval(looking);
 			leave();
+			answering.dispose();
 			fleet.close();
 		},
 	};
@@ -82,6 +85,8 @@ export function createOverlay(
 
 class FleetOverlay {
 	scope: FleetScope = "session";
+	/** Said before the keys. */
+	hint = "";
 	private mode: Mode = { kind: "list" };
 	private selected: string | undefined;
 	/** From where the watched run is shown. */
@@ -113,6 +118,14 @@ class FleetOverlay {
 		this.rowsOfScreen = rowsOfScreen;
 	}
 
+	get isWriting(): boolean {
+		return this.input !== undefined;
+	}
+
+	get selectedRun(): string | undefined {
+		return this.current()?.runId;
+	}
+
 	watch(runId: string): void {
 		this.selected = runId;
 		this.mode = { kind: "watch", runId };
@@ -131,7 +144,7 @@ class FleetOverlay {
 			0,
 			runs.findIndex(({ runId }) => runId === run?.runId),
 		);
-		const picture = { runs, selected, scope: this.scope, scopes: SCOPES, keys: LIST_KEYS, now: Date.now() };
+		const picture = { runs, selected, scope: this.scope, scopes: SCOPES, keys: this.hint + LIST_KEYS, now: Date.now() };
 		return fleetRows({ ...picture, notice: this.noticeText(), width, height }, this.theme);
 	}
 
@@ -148,7 +161,7 @@ class FleetOverlay {
 		if (this.scrollBy !== 0) this.top = scrolled(blocks, this.top, this.scrollBy, room);
 		this.scrollBy = 0;
 		const corner = this.top === "end" ? "" : "more below";
-		const keys = this.noticeText() ?? (this.input ? INPUT_KEYS : WATCH_KEYS);
+		const keys = this.noticeText() ?? (this.input ? INPUT_KEYS : this.hint + WATCH_KEYS);
 		const body = filled(rowsFrom(blocks, this.top, room), room);
 		return panelRows({ title: watchTitle(run, now), corner, body, foot, keys }, width, this.theme);
 	}

@@ -9,6 +9,7 @@ import { type FleetRun, fromKept, fromLive, hasEnded } from "./fleet-run.ts";
 import { createFollowedRuns } from "./followed-runs.ts";
 import { findRuns } from "./found-runs.ts";
 import type { LiveRuns } from "./live-runs.ts";
+import type { Questions } from "./questions.ts";
 
 export type { FleetRun } from "./fleet-run.ts";
 
@@ -20,6 +21,8 @@ export interface FleetHost {
 	readonly store: RunStore;
 	readonly live: LiveRuns;
 	readonly background: Background;
+	/** What extensions of sub-agents ask: answered in the view while that is open. */
+	readonly questions: Questions;
 	places(): { readonly cwd: string; readonly agentDirectory: string };
 	/** How many tokens a model takes in; undefined where nobody knows. */
 	contextWindow(model: { readonly provider: string; readonly id: string }): number | undefined;

@@ -5,13 +5,16 @@ import { createOverlay, type Request } from "../../src/commands/fleet-overlay.ts
 import { findRun, wordsOf } from "../../src/commands/steer.ts";
 import { resultOf } from "../../src/domain/conclude.ts";
 import type { RunEvent } from "../../src/domain/event.ts";
+import type { Question } from "../../src/domain/question.ts";
 import { err, ok } from "../../src/domain/result.ts";
 import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
 import type { Receipt } from "../../src/domain/steer.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 import { createRunStore } from "../../src/records/run-store.ts";
+import type { Answer, ControlClient } from "../../src/run/control-client.ts";
 import type { FleetHost, FleetRun } from "../../src/session/fleet.ts";
 import { createLiveRuns, type LiveRun } from "../../src/session/live-runs.ts";
+import { createQuestions, type OpenQuestion } from "../../src/session/questions.ts";
 import { plain, theme } from "../present/windows.ts";
 
 const started: RunEvent = { type: "started", at: Date.now(), supervisorPid: 1, pid: 2 };
@@ -54,8 +57,17 @@ function openOverlay(runs: readonly LiveRun[], watch?: string) {
 	const live = createLiveRuns();
 	for (const run of runs) live.add(run);
 	const closed: Request[] = [];
+	const asked: OpenQuestion[] = [];
+	const questions = createQuestions({
+		show: (open, _others, signal) =>
+			new Promise((resolve) => {
+				asked.push(open);
+				signal.addEventListener("abort", () => resolve(null), { once: true });
+			}),
+		onAway() {},
+	});
 	const host = {
-		...{ store: createRunStore(), live, background: undefined, contextWindow: () => 128_000 },
+		...{ store: createRunStore(), live, background: undefined, contextWindow: () => 128_000, questions },
 		places: () => ({ cwd: "/nowhere", agentDirectory: "/nowhere" }),
 	} as unknown as FleetHost;
 	const view = createOverlay(
@@ -71,12 +83,46 @@ function openOverlay(runs: readonly LiveRun[], watch?: string) {
 		for (const key of keys) view.handleInput(key);
 		return screen().join("\n");
 	};
-	return { view, screen, type, closed, live };
+	return { view, screen, type, closed, live, questions, asked };
 }
 
 const [ESC, ENTER, DOWN, CTRL_N] = ["\u001b", "\r", "\u001b[B", "\u000e"];
 
 describe("the fleet view", () => {
+	test("questions are answered in it while it is open: a opens them, and letters of a message do not", (t) => {
+		let now = 0;
+		t.mock.method(performance, "now", () => now);
+		const question: Question = { id: "q", kind: "confirm", title: "Allow bash?", message: "rm -rf build" };
+		const cli = liveRun("cli", fold(started, tool, { type: "asked", at: Date.now(), question }));
+		const { view, screen, type, questions, asked } = openOverlay([cli.run]);
+		const sent: unknown[] = [];
+		let say: (answer: Answer) => void = () => {};
+		const control = {
+			send: (message: { type: string }) => void (message.type === "answer" && sent.push(message)),
+			listen: (listener: typeof say) => {
+				say = listener;
+				return () => {};
+			},
+		} as unknown as ControlClient;
+		questions.attend({ runId: cli.run.runId, label: "cli", token: "secret" }, control);
+		say({ type: "question", question });
+		assert.equal(asked.length, 0, "no other dialog is shown");
+		assert.match(screen().join("\n"), /▸ \? asks +cli +Allow bash\? rm -rf build[\s\S]*a answer · ↑↓ select/);
+		type("m", "a", ESC, ESC);
+		assert.match(screen().join("\n"), /╭─ Agents · 1 asking/);
+		assert.match(type("a"), /╭─ Sub-agent "cli" asks[\s\S]*rm -rf build/);
+		now += 500;
+		assert.doesNotMatch(type("y"), /Sub-agent/);
+		assert.deepEqual(sent, [{ type: "answer", id: "q", reply: true, token: "secret" }]);
+		say({ type: "question", question: { ...question, id: "r" } });
+		view.dispose();
+		assert.deepEqual(
+			asked.map((open) => open.question.id),
+			["r"],
+			"what is open then is asked as usual",
+		);
+	});
+
 	test("lists what runs and what is queued, with the last steps of the selected one, in a frame of fixed size", (t) => {
 		const auth = liveRun("auth", fold(started, { type: "delta", text: "I begin." }, tool));
 		const { view, screen, type } = openOverlay([auth.run, liveRun("storage", initialState).run]);

@@ -98,3 +98,21 @@ test("what was typed stays in the editor, and yes works only once the end of the
 	assert.match(end, /half a thought/);
 	assert.match(stage.heard(`echo begin ${words} end-of-text`) ?? "", /end-of-text/);
 });
+
+test("with the fleet view open questions are answered there", { skip }, async (t) => {
+	const open = Promise.withResolvers<void>();
+	const stage = await questionStage(t, [delegate(["builder", "echo one"])], {}, () => open.promise);
+	const terminal = await inTerminal(stage, 80);
+	await terminal.waitFor(/agents: 1 running/, 60_000);
+	await terminal.sendKeys("M-a");
+	await terminal.waitFor(/╭─ Agents · 1 running/, 20_000);
+	open.resolve();
+	const screen = await terminal.waitFor(/▸ \? asks +builder +Allow bash\? echo one[\s\S]*a answer/, 30_000);
+	assert.doesNotMatch(screen, /╭─ Sub-agent/);
+	await terminal.sendKeys("a");
+	await terminal.waitFor(/╭─ Sub-agent "builder" asks[\s\S]*y yes/, 20_000);
+	await press(terminal, "y", async () => !/╭─ Sub-agent/.test(await terminal.capture()));
+	await until(() => stage.heard("echo one") === "one\n", "the answer to reach the run", 20_000);
+	await terminal.sendKeys("Escape");
+	await terminal.waitFor(/the parent is done/, 30_000);
+});

@@ -137,17 +137,13 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 	});
 
 	test("an unanswered question is denied after its time, and the run is unattended until its person attends anew", async () => {
+		const unattended: FakeStep[] = [{ person: false }, { ask: [confirm("q2")] }, { tool: "read", args: {} }];
 		const { run, person } = await attended(
-			[
-				{ ask: [confirm("q1")] },
-				{ person: false },
-				{ ask: [confirm("q2")] },
-				{ person: true },
-				{ ask: [confirm("q3")] },
-			],
-			{ limits: { timeoutMs: 60_000, idleGraceMs: 0, repeatedCalls: 5, questionMs: 300 } },
+			[{ ask: [confirm("q1")] }, ...unattended, { person: true }, { ask: [confirm("q3")] }],
+			{ limits: { timeoutMs: 60_000, idleGraceMs: 0, repeatedCalls: 5, questionMs: 2_000 } },
 		);
-		await person.hears("withdrawn");
+		await run.until(({ toolCalls }) => toolCalls === 1); // the second one was denied at once
+		assert.deepEqual(person.heard("question").length, 1);
 		assert.deepEqual(person.heard("withdrawn"), [{ type: "withdrawn", id: "q1", timedOut: true }]);
 		person.attend();
 		await person.hears("question", 2);
