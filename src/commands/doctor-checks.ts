@@ -16,6 +16,7 @@ import type { Finding } from "../present/doctor-text.ts";
 import { tmuxMissing } from "../run/tmux-pane.ts";
 import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/places.ts";
 import type { LoadedSettings, Settings } from "../settings/settings.ts";
+import { runBranches } from "../tree/git.ts";
 import { whyNoTree } from "../tree/layers.ts";
 
 const MIN_NODE = [22, 19] as const;
@@ -152,6 +153,20 @@ export async function checkIsolation(
 		"It needs Linux, bubblewrap, util-linux, user namespaces and overlayfs, and a project that is not your home.",
 	];
 	return [{ level: "problem", title: 'Isolation: "worktree" is not available here', lines }];
+}
+
+/** Nobody deletes them but the person. */
+export async function checkBranches(cwd: string): Promise<readonly Finding[]> {
+	const branches = await runBranches(cwd);
+	if (branches.length === 0) return [];
+	const count = branches.length === 1 ? "1 branch" : `${branches.length} branches`;
+	const rest = branches.length - MAX_UNUSABLE;
+	const lines = [
+		...branches.slice(0, MAX_UNUSABLE),
+		...(rest > 0 ? [`and ${rest} more`] : []),
+		"To delete one: /subagents discard <run id>, or git branch -D <branch>.",
+	];
+	return [{ level: "fine", title: `Changes of sub-agents: ${count}`, lines }];
 }
 
 export function checkDirectories({ cwd, agentDirectory, runsIn }: RunPlaces): Finding {

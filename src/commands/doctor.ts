@@ -9,6 +9,7 @@ import { moveRuns, strayRuns } from "../run-directory/move.ts";
 import { homeRunsOf, type RunPlaces } from "../run-directory/places.ts";
 import type { LoadedSettings } from "../settings/settings.ts";
 import {
+	checkBranches,
 	checkDefinitions,
 	checkDirectories,
 	checkIsolation,
@@ -49,6 +50,7 @@ export async function doctor(context: ExtensionCommandContext, host: DoctorHost)
 		await checkTmux(host.loaded.settings, process.env),
 		checkDirectories(places),
 		...(await checkIsolation(host.loaded, host.catalog, places)),
+		...(await checkBranches(cwd)),
 		...checkRuns(stray),
 		checkLeftovers(leftovers, host.loaded.settings.leftovers),
 	];

@@ -36,11 +36,11 @@ export async function steer(args: string, host: SteeringHost, context: Extension
 }
 
 /** Where nothing follows it, a name with blanks needs no quotes. */
-const wholeOf = (args: string, id: string): string =>
+export const wholeOf = (args: string, id: string): string =>
 	/^\s*\S+\s+["']/.test(args) ? id : (/^\s*\S+\s+([\s\S]*?)\s*$/.exec(args)?.[1] ?? id);
 
 /** A run of this session, else of any: a run of another one is meant by whoever knows its id. */
-async function locate(id: string, fleet: Fleet): Promise<Result<FleetRun>> {
+export async function locate(id: string, fleet: Fleet): Promise<Result<FleetRun>> {
 	const own = fleet.runs("session");
 	if (meantBy(id, own).length > 0) return findRun(id, own);
 	await fleet.look("all");

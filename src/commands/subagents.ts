@@ -4,6 +4,7 @@ import { listedRunRow, listedRunsText } from "../present/listed-runs-text.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { createFleet, type FleetRun } from "../session/fleet.ts";
 import { hasEnded } from "../session/fleet-run.ts";
+import { actOnChanges, CHANGE_VERBS, isAboutChanges } from "./changes.ts";
 import { tell } from "./profile-host.ts";
 import { isSteering, STEERING, type SteeringHost, steer, steeringItems, stop } from "./steer.ts";
 
@@ -17,21 +18,22 @@ export interface SubagentsHost extends SteeringHost {
 }
 
 const USAGE =
-	"Usage: /subagents (open the fleet view), /subagents list, /subagents watch|stop|background <name, session id or run id>, /subagents message <id> <text>, /subagents doctor (check the set-up)";
+	"Usage: /subagents (open the fleet view), /subagents list, /subagents watch|stop|background <name, session id or run id>, /subagents message <id> <text>, /subagents diff|apply|undo|discard <id> (changes of a run with a tree of its own), /subagents doctor (check the set-up)";
 
 /** `/subagents`: for a person to see what runs, to steer it, also while the agent is busy, and to check the set-up. */
 export function subagentsCommand(host: SubagentsHost): Command {
 	return {
 		description: "Sub-agents: list, watch, message or stop runs; doctor checks the set-up",
 		getArgumentCompletions: (prefix) => {
-			const verbs = ["list", "doctor", ...(prefix.includes(" ") ? [] : STEERING)];
+			const verbs = ["list", "doctor", ...(prefix.includes(" ") ? [] : [...STEERING, ...CHANGE_VERBS])];
 			const items = [...verbs.map((value) => ({ value, label: value })), ...steeringItems(host)];
 			if (items.some(({ value }) => value === prefix)) return null; // Enter would choose what is there already instead of sending it
 			return items.filter(({ value, label }) => value.startsWith(prefix) || label.startsWith(prefix));
 		},
 		async handler(args, context) {
 			const [, verb = "", subject = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(args) ?? [];
-			if (isSteering(verb) && subject !== "") return await steer(args, host, context);
+			const act = actOn(verb);
+			if (act && subject !== "") return await act(args, host, context);
 			if (verb === "stop") return await stopOne(host, context);
 			if (subject !== "" || !["", "list", "doctor"].includes(verb)) return tell(context, USAGE, "warning");
 			if (verb === "" && context.mode === "tui") return await host.openFleet(context, undefined);
@@ -40,6 +42,12 @@ export function subagentsCommand(host: SubagentsHost): Command {
 			tell(context, [runs, ...limitRows(host.limits(context))].join("\n"), "info");
 		},
 	};
+}
+
+/** What is done with one run that the words name. */
+function actOn(verb: string): typeof steer | undefined {
+	if (isSteering(verb)) return steer;
+	return isAboutChanges(verb) ? actOnChanges : undefined;
 }
 
 /** All runs of the session, and those of other sessions of the project that still run. */

@@ -104,3 +104,10 @@ function makeOwn(own: string, of: { format: string; objects: string; index: stri
 		copyFileSync(join(dirname(of.index), name), join(own, name));
 	}
 }
+
+/** The branches that hold changes of runs. None where there is no repository. */
+export async function runBranches(cwd: string): Promise<readonly string[]> {
+	const asked = ["for-each-ref", "--format=%(refname:short)", "refs/heads/subagents"];
+	const output = await inProject(cwd, asked).catch(() => "");
+	return output.split("\n").filter((name) => name !== "");
+}

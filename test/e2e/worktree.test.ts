@@ -7,6 +7,7 @@ import { delegate } from "../rig/delegation.ts";
 import { createHome, type Home } from "../rig/home.ts";
 import { type ModelServer, startModelServer, text, toolCall } from "../rig/model-server.ts";
 import { contentOf, git, treeMissing } from "../rig/own-tree.ts";
+import { type PiEvent, runPi } from "../rig/pi.ts";
 
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const SKIP = treeMissing();
@@ -91,6 +92,41 @@ describe("a run with a tree of its own", { skip: SKIP }, () => {
 			changes.files.map(({ path }: { path: string }) => path),
 			["src/a.txt", "src/b.txt", "src/c.txt"],
 		);
+	});
+
+	test("its changes are shown, applied, undone and discarded by a person's commands, and the doctor lists its branch [W5]", async () => {
+		createRepository();
+		profile("worker", "isolation: worktree");
+		const session = join(home.root, "session.jsonl");
+		const { result } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "worker", prompt: "work", profile: "worker" }] },
+			child: ({ turn }) =>
+				turn === 0 ? toolCall("bash", { command: "echo 2 > src/a.txt; echo 3 > n" }) : text("done"),
+			pi: { args: ["--session", session] },
+		});
+		const runId = /on branch subagents\/(\S+)/.exec(result.text)?.[1] ?? "";
+		const before = ofPerson();
+		const pi = runPi(home, { mode: "rpc", extension: EXTENSION, args: ["--session", session] });
+		const say = async (message: string) => {
+			const from = pi.events.length;
+			pi.send({ type: "prompt", message });
+			const isNotice = (event: PiEvent) => event.type === "extension_ui_request" && event.method === "notify";
+			const said = await pi.waitForEvent((event) => isNotice(event) && pi.events.indexOf(event) >= from);
+			return String(said.message);
+		};
+		assert.match(await say(`/subagents diff ${runId}`), /^diff --git a\/n b\/n[\s\S]*-one\n\+2$/);
+		assert.match(await say("/subagents doctor"), new RegExp(`✓ Changes of sub-agents: 1 branch\n +subagents/${runId}`));
+		assert.equal(await say("/subagents apply worker"), `Run ${runId}: applied n, src/a.txt`);
+		assert.equal(readFileSync(join(home.project, "src/a.txt"), "utf8"), "2\n");
+		assert.match(await say(`/subagents apply ${runId}`), /already applied or discarded$/);
+		assert.equal(await say(`/subagents undo ${runId}`), `Run ${runId}: restored n, src/a.txt`);
+		assert.deepEqual(ofPerson(), before);
+		assert.match(await say(`/subagents undo ${runId}`), /nothing of this run is applied$/);
+		assert.equal(await say(`/subagents discard ${runId}`), `Run ${runId}: its branch and its layer are gone`);
+		assert.equal(git(home.project, "branch", "--list", "subagents/*"), "");
+		pi.end();
+		await pi.done;
 	});
 
 	test("leaves no branch, no layer and no word about changes when it changed nothing [W3]", async () => {
