@@ -11,7 +11,7 @@ const NOT_DONE =
 const HISTORY = /\b(?:ago|last|previously|originally|earlier|yesterday|commit|release|version)\b/i;
 /** From here on a sentence is about something else than what was written. */
 const ELSEWHERE =
-	/\b(?:because|since|as|so that|which|that|who|from|based on|like|unlike|using|with|by|via|to match|according to|instead of|rather than|but|while|see|than|through|after|before|imports?|uses?|calls?|reads?)\b|[;:](?=\s)/i;
+	/(?<![\w-])(?:because|since|as|so that|which|that|who|from|based on|like|unlike|using|with|by|via|to match|according to|instead of|rather than|but|while|see|than|through|after|before|imports?|uses?|calls?|reads?)(?![\w-])|[;:](?=\s)/i;
 /** A path behind these is what the work is about, not where it went. */
 const ABOUT = /\b(?:for|of|about|against|per|covering|testing|and not|not)\s+(?:the\s+|file\s+|module\s+)*$/i;
 const PATH = /(?<![\w/.@:-])(?:~?\/|\.{1,2}\/)?[\w@.+-]+(?:\/[\w@.+-]+)*\.[A-Za-z]\w{0,9}(?![\w/(])/g;
@@ -21,6 +21,7 @@ const CODE = /```[^\n]*\n[\s\S]*?(?:```|$)/g;
 const URL = /\b[a-z][a-z+.-]*:\/\/\S+/gi;
 const ITEM = /^\s*(?:[-*+•]|\d+[.)])\s+/;
 const MAX_TEXT_CHARS = 100_000;
+const MAX_SENTENCE_CHARS = 2_000;
 const MAX_CLAIMS = 50;
 
 /**
@@ -39,7 +40,8 @@ export function claimedFiles(answer: string): readonly string[] {
 			continue;
 		}
 		if (plain.trim() === "") continue;
-		for (const path of plain.split(/(?<=[.!?])\s+/).flatMap(claimsIn)) claimed.add(path);
+		for (const path of plain.split(/(?<=[.!?])\s+/).flatMap((sentence) => claimsIn(cutWords(sentence))))
+			claimed.add(path);
 		isListed = plain.endsWith(":") && claimIn(plain) !== undefined;
 	}
 	return [...claimed].slice(0, MAX_CLAIMS);
@@ -68,6 +70,9 @@ const pathsIn = (text: string): string[] =>
 	[...text.matchAll(PATH)]
 		.filter(({ 0: path, index }) => !NO_FILE.test(path) && !ABOUT.test(text.slice(0, index)))
 		.map(([path]) => path);
+
+const cutWords = (text: string) =>
+	text.length <= MAX_SENTENCE_CHARS ? text : text.slice(0, MAX_SENTENCE_CHARS).replace(/\S*$/, "");
 
 /** The words in a path say nothing about the sentence. */
 const withoutPaths = (text: string) => text.replaceAll(PATH, (path) => "x".repeat(path.length));

@@ -15,13 +15,11 @@ export function hidesExitCode(command: string): boolean {
 
 /** Whether something that the command line starts may go on when the command has ended. */
 export const leavesProcesses = (command: string): boolean =>
-	/(?<![&>|<\d])&(?![&>])|\b(?:nohup|setsid|disown|daemon|start-stop-daemon|systemd-run|screen|tmux|at|batch|docker|podman)\b/.test(
-		command,
-	);
+	/(?<![&>|<\d])&(?![&>])|\b(?:nohup|setsid|disown|systemd-run|tmux|docker|podman)\b/.test(command);
 
 const SCRIPTS = String.raw`(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*\s+(?:run(?:-script)?\s+)?(?:t|tst|test)(?:[:\w-]*)`;
 const RUNNERS = String.raw`(?:pytest|py\.test|vitest|jest|mocha|ava|tap|jasmine|karma|ctest|phpunit|pest|rspec|tox|nox|bats|busted|gotestsum)`;
-const SUBCOMMANDS = String.raw`(?:cargo|go|dotnet|swift|mix|deno|bun|sbt|bazel|flutter|dart|zig|lein|stack|cabal|rails|rake|just|task|make|ninja|mvnw?|gradlew?|playwright|cypress)(?:\s+[^|;&\s]+)*?\s+(?:test|tests|check|verify|nextest)`;
+const SUBCOMMANDS = String.raw`(?:cargo|go|dotnet|swift|mix|deno|bun|sbt|bazel|flutter|dart|zig|lein|stack|cabal|rails|rake|just|task|make|ninja|mvnw?|gradlew?|playwright|cypress)(?:\s+[^|;&\s]+)*?\s+(?:[^|;&\s]*:)?(?:test|tests|check|verify|nextest)`;
 const MODULES = String.raw`(?:python[\d.]*|py)\s+-m\s+(?:pytest|unittest|nose2?)|node(?:\s+\S+)*?\s+--test`;
 const TEST = new RegExp(
 	String.raw`(?:^|[\s;&|(/"'])(?:${[SCRIPTS, RUNNERS, SUBCOMMANDS, MODULES].join("|")})(?=$|[\s;&|)"':])`,

@@ -15,9 +15,14 @@ const MAX_CLAIMS = 3;
  */
 export function receiptLines(receipt: RunReceipt | undefined): readonly string[] {
 	if (!receipt || receipt.scan.kind === "read-only") return [];
-	const rest = [testPart(receipt), failingPart(receipt)].filter((part) => part !== "");
+	const whole = lineOf(receipt, MAX_COMMAND_CHARS);
+	return [whole.length <= MAX_LINE_CHARS ? whole : lineOf(receipt, MAX_COMMAND_CHARS / 2), ...warnings(receipt)];
+}
+
+function lineOf(receipt: RunReceipt, commandChars: number): string {
+	const rest = [testPart(receipt, commandChars), failingPart(receipt, commandChars)].filter((part) => part !== "");
 	const room = MAX_LINE_CHARS - rest.reduce((sum, part) => sum + part.length + 3, 0);
-	return [[filesPart(receipt, room), ...rest].join(" · "), ...warnings(receipt)];
+	return [filesPart(receipt, room), ...rest].join(" · ");
 }
 
 /** Whether a line of a receipt says that something is wrong. */
@@ -71,14 +76,18 @@ function byCandidates(files: readonly ReceiptFile[]): Group[] {
 	return [{ word: "perhaps", names, figures: undefined, end: ` (or ${shown.join(", ")} did)` }];
 }
 
-/** As many names as there is room for, at least one of each group, the rest as a number. */
+/** As many names as there is room for; then one of each group, cut; then only how many there are. */
 function fitGroups(groups: readonly Group[], room: number): string {
-	for (let names = MAX_NAMES; names > 1; names--) {
+	for (let names = MAX_NAMES; names > 0; names--) {
 		const text = groups.map((group) => groupText(group, names, Number.POSITIVE_INFINITY)).join(" · ");
 		if (text.length <= room) return text;
 	}
 	const share = Math.floor((room - 3 * (groups.length - 1)) / groups.length);
-	return groups.map((group) => groupText(group, 1, share)).join(" · ");
+	const short = groups.map((group) => groupText(group, 1, share)).join(" · ");
+	if (short.length <= room) return short;
+	return groups
+		.map(({ word, names }) => `${word} ${names.length} ${names.length === 1 ? "file" : "files"}`)
+		.join(" · ");
 }
 
 function groupText({ word, names, figures, end }: Group, max: number, room: number): string {
@@ -101,9 +110,9 @@ function groupText({ word, names, figures, end }: Group, max: number, room: numb
 const shortPath = (path: string, room: number): string =>
 	path.length <= room ? path : `…${path.slice(path.length - room + 1)}`;
 
-function testPart({ tests }: RunReceipt): string {
+function testPart({ tests }: RunReceipt, chars: number): string {
 	const last = tests.at(-1);
-	return last ? `tests: ${commandText(last)} ${exitText(last)}` : "";
+	return last ? `tests: ${commandText(last, chars)} ${exitText(last)}` : "";
 }
 
 /** A test whose exit code may be another command's is never said to have passed. */
@@ -112,16 +121,16 @@ const exitText = ({ exit, masked }: ReceiptCommand): string => {
 	return typeof exit === "number" ? `exit ${exit}` : exit === "unknown" ? "(no exit code)" : exit;
 };
 
-function failingPart({ failing, tests }: RunReceipt): string {
+function failingPart({ failing, tests }: RunReceipt, chars: number): string {
 	const last = tests.at(-1);
 	if (!failing || (last?.command === failing.command && last.exit === failing.exit)) return "";
 	const exit = typeof failing.exit === "number" ? `exit ${failing.exit}` : failing.exit;
-	return `last failed: ${commandText(failing)} (${exit})`;
+	return `last failed: ${commandText(failing, chars)} (${exit})`;
 }
 
-function commandText({ command }: ReceiptCommand): string {
+function commandText({ command }: ReceiptCommand, chars: number): string {
 	const line = sanitizeLine(command.replaceAll(/\s+/g, " ").trim());
-	return line.length <= MAX_COMMAND_CHARS ? line : `${cut(line, MAX_COMMAND_CHARS - 1)}…`;
+	return line.length <= chars ? line : `${cut(line, chars - 1)}…`;
 }
 
 function warnings({ unseen }: RunReceipt): readonly string[] {

@@ -85,3 +85,121 @@ test("A result says which files a run has changed, by write calls and by command
 	assert.deepEqual(receipt.scan, { kind: "complete" });
 	assert.ok(!existsSync(join(stage.home.project, "old.txt")));
 });
+
+test("A child that says it wrote a file and did not is told on, also when it wrote another; one that did, or says it did not, is not (R1)", async (t) => {
+	const stage = await createStage(t, RECEIPTS);
+	repository(stage.home, { "src/a.txt": "one\n" });
+	const lines = await delegated(stage, {
+		liar: [text("I wrote docs/x.md with all you need.")],
+		other: [write("docs/y.md", "y\n"), text("Created docs/z.md.")],
+		stale: [text("I have updated src/a.txt.")],
+		honest: [write("docs/h.md", "h\n"), text("I wrote docs/h.md.")],
+		modest: [text("I did not change src/a.txt.")],
+		builder: [
+			bash("mkdir -p out && echo o > out/o.txt && echo out/ > .git/info/exclude"),
+			text("I generated out/o.txt."),
+		],
+	});
+	const says = (path: string) => `  ! it says that it wrote ${path}: nothing shows that`;
+	assert.deepEqual(Object.fromEntries(lines), {
+		liar: ["  changed no file", says("docs/x.md")],
+		other: ["  changed docs/y.md (+1 −0)", says("docs/z.md")],
+		stale: ["  changed no file", says("src/a.txt")],
+		honest: ["  changed docs/h.md (+1 −0)"],
+		modest: ["  changed no file"],
+		builder: ["  changed no file"],
+	});
+	assert.deepEqual(receiptOf(stage, "liar").unseen, ["docs/x.md"]);
+});
+
+test("Files changed by commands alone are listed: renamed into place, with their time set back, committed, removed, written and removed again (R2)", async (t) => {
+	const stage = await createStage(t, RECEIPTS);
+	const files = ["back", "gone", "kept", "moved", "target"].map((name) => [`${name}.txt`, `${name}\n`]);
+	repository(stage.home, Object.fromEntries(files));
+	const commit = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -qam more";
+	const lines = await delegated(stage, {
+		work: [
+			bash("echo x >> back.txt && touch -d 2001-01-01 back.txt"),
+			bash("echo new > t.tmp && mv t.tmp target.txt"),
+			bash(`echo y >> kept.txt && ${commit}`),
+			bash("rm gone.txt && git mv moved.txt renamed.txt"),
+			write("brief.txt", "b\n"),
+			bash("rm brief.txt"),
+			text("Done."),
+		],
+	});
+	assert.deepEqual(
+		receiptOf(stage, "work")
+			.files.map(({ path, change, how }) => `${change} ${path} by ${how}`)
+			.sort(),
+		[
+			...["added renamed.txt by command", "changed back.txt by command", "changed kept.txt by command"],
+			...["changed target.txt by command", "removed brief.txt by tool", "removed gone.txt by command"],
+			"removed moved.txt by command",
+		],
+	);
+	const [line = "", ...more] = lines.get("work") ?? [];
+	assert.match(line, /^ {2}changed [^·]*\.txt · removed [^·]*\.txt/);
+	assert.ok(line.length <= 200);
+	assert.deepEqual(more, []);
+});
+
+test("Exit codes are the shell's, a masked test is never said to have passed, and every model and token is counted (R4, R5)", async (t) => {
+	const stage = await createStage(t, RECEIPTS);
+	stage.home.write("package.json", JSON.stringify({ scripts: { test: "exit 1" } }));
+	const used = { usage: { input: 100, output: 7 } };
+	const lines = await delegated(stage, {
+		codes: [0, 1, 2, 127, 137]
+			.map((code): Reply => toolCall("bash", { command: `exit ${code}` }, used))
+			.concat(text("Done.", used)),
+		masked: [bash("npm test | tail -1"), text("All tests pass.")],
+		failed: [bash("npm test --silent"), bash("ls missing"), text("Done.")],
+		slow: [toolCall("bash", { command: "sleep 60", timeout: 1 }), text("Done.")],
+	});
+	const codes = receiptOf(stage, "codes");
+	assert.deepEqual(
+		codes.commands.map(({ exit }) => exit),
+		[0, 1, 2, 127, 137],
+	);
+	assert.deepEqual(codes.models, ["mock/mock-1"]);
+	assert.equal(codes.usage.totalTokens, 6 * 107);
+	assert.deepEqual(codes.usage, resultOf(stage, "codes").usage);
+	assert.deepEqual(lines.get("masked"), ["  changed no file · tests: npm test | tail -1 (its exit code is hidden)"]);
+	assert.deepEqual(lines.get("failed"), [
+		"  changed no file · tests: npm test --silent exit 1 · last failed: ls missing (exit 2)",
+	]);
+	assert.deepEqual(lines.get("slow"), ["  changed no file · last failed: sleep 60 (timed out)"]);
+});
+
+test("Three siblings in one checkout write a hundred files: none is put down to a run that did not write it, and none is missed (R3)", async (t) => {
+	const stage = await createStage(t, { settings: { subagents: { receipts: true, maxConcurrency: 3 } } });
+	repository(stage.home, { "a.txt": "a\n" });
+	const names = ["one", "two", "three"];
+	const play = (name: string): Reply[] => [
+		...Array.from({ length: 4 }, (_, round) =>
+			bash(`for i in 1 2 3 4 5 6 7 8; do echo $i > ${name}-${round}-$i.txt; sleep 0.0${round + 1}; done`),
+		),
+		write(`${name}-written.txt`, "w\n"),
+		bash(`echo late > ${name}-late.txt`),
+		text("Done."),
+	];
+	const lines = await delegated(stage, Object.fromEntries(names.map((name) => [name, play(name)])));
+	let exact = 0;
+	for (const name of names) {
+		const { files, scan } = receiptOf(stage, name);
+		assert.deepEqual(scan, { kind: "complete" });
+		const own = files.filter(({ path }) => path.startsWith(`${name}-`));
+		assert.equal(own.length, 34, `${name} wrote 34 files`);
+		for (const { path, by } of files) {
+			const writer = path.split("-", 1)[0] ?? "";
+			assert.ok(
+				by === undefined ? writer === name : by.includes(writer) && by.includes(name),
+				`${path} by ${by} in ${name}`,
+			);
+			if (by === undefined) exact++;
+		}
+		for (const line of lines.get(name) ?? []) assert.ok(line.length <= 200, line);
+	}
+	t.diagnostic(`${exact} of 102 files were put down to exactly one run`);
+	assert.ok(exact >= 3, "what write calls name is always exact");
+});
