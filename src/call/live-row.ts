@@ -61,6 +61,9 @@ export function createLiveRow(
 		get started() {
 			return started;
 		},
+		get model() {
+			return row.plan.ok ? row.plan.value.spec.model : undefined;
+		},
 		get limits() {
 			return row.plan.ok ? row.plan.value.spec.limits : undefined;
 		},

@@ -1,14 +1,15 @@
 import type { ExtensionContext, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, type KeyId, matchesKey } from "@earendil-works/pi-tui";
 import type { Result } from "../domain/result.ts";
-import { fleetRows } from "../present/fleet-view.ts";
-import { filled, panelRows } from "../present/panel-view.ts";
+import { fleetRows, noticeRows } from "../present/fleet-view.ts";
+import { filled, type Panel, panelRows } from "../present/panel-view.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { BEGINNING, type Position, rowsFrom, scrolled } from "../present/scroll.ts";
 import { receiptText, transcriptBlocks, watchTitle } from "../present/watch-view.ts";
 import { createFleet, type Fleet, type FleetHost, type FleetRun, type FleetScope, SCOPES } from "../session/fleet.ts";
 import { hasEnded } from "../session/fleet-run.ts";
 import { withQuestions } from "./fleet-questions.ts";
+import { INPUT_KEYS, LIST_KEYS, messageTitle, resumeText, WATCH_KEYS } from "./fleet-words.ts";
 import { createMessageInput, type MessageInput } from "./message-input.ts";
 
 /** What the overlay shows: the list, or one run. */
@@ -24,10 +25,6 @@ const DEAF_MS = 2_000;
 const NOTICE_MS = 4_000;
 const EDITOR_MS = 50;
 const LOOK_MS = 2_000;
-const LIST_KEYS = "↑↓ select · enter watch · m message · x x stop · b background · r resume · f files · esc";
-const WATCH_KEYS = "m message · x x stop · b background · ↑↓ PgUp PgDn scroll · end follow · esc back";
-const INPUT_KEYS = "enter send after this turn · ctrl+n send now · esc close the input";
-
 /** Opens the fleet view over whatever the agent is doing. Closing it changes nothing for any run. */
 export async function openFleet(host: FleetHost, context: ExtensionContext, watch?: string): Promise<void> {
 	let redraw = () => {};
@@ -144,15 +141,13 @@ class FleetOverlay {
 			0,
 			runs.findIndex(({ runId }) => runId === run?.runId),
 		);
-		const picture = { runs, selected, scope: this.scope, scopes: SCOPES, keys: this.hint + LIST_KEYS, now: Date.now() };
+		const keys = this.withHint(LIST_KEYS);
+		const picture = { runs, selected, scope: this.scope, scopes: SCOPES, keys, now: Date.now() };
 		return fleetRows({ ...picture, notice: this.noticeText(), width, height }, this.theme);
 	}
 
 	private watchRows(run: FleetRun, width: number, height: number): string[] {
-		const foot = this.input && {
-			title: `message to ${sanitizeLine(run.label)} (delivered before its next request)`,
-			rows: this.input.render(Math.max(10, width - 4)),
-		};
+		const foot = this.footOf(run, width);
 		const room = Math.max(1, height - 2 - (foot ? 1 + foot.rows.length : 0));
 		this.page = Math.max(1, room - 2);
 		const now = Date.now();
@@ -160,10 +155,19 @@ class FleetOverlay {
 		const blocks = transcriptBlocks(run, this.fleet.watch(run), place);
 		if (this.scrollBy !== 0) this.top = scrolled(blocks, this.top, this.scrollBy, room);
 		this.scrollBy = 0;
-		const corner = this.top === "end" ? "" : "more below";
-		const keys = this.noticeText() ?? (this.input ? INPUT_KEYS : this.hint + WATCH_KEYS);
+		const corner = this.top === "end" ? [] : ["more below"];
+		const notice = noticeRows(this.noticeText(), width, this.theme).length > 0 ? undefined : this.noticeText();
+		const keys = notice === undefined ? (this.input ? INPUT_KEYS : this.withHint(WATCH_KEYS)) : [notice];
 		const body = filled(rowsFrom(blocks, this.top, room), room);
 		return panelRows({ title: watchTitle(run, now), corner, body, foot, keys }, width, this.theme);
+	}
+
+	/** Below what is watched: the message that is being written, or a notice that is too long for the edge. */
+	private footOf(run: FleetRun, width: number): Panel["foot"] {
+		const name = sanitizeLine(run.label);
+		if (this.input) return { title: messageTitle(name, run), rows: this.input.render(Math.max(10, width - 4)) };
+		const said = noticeRows(this.noticeText(), width, this.theme);
+		return said.length > 0 ? { title: name, rows: said } : undefined;
 	}
 
 	handleInput(data: string): void {
@@ -283,15 +287,11 @@ class FleetOverlay {
 		this.redraw();
 	}
 
+	private withHint(keys: readonly string[]): string[] {
+		return keys.map((each) => this.hint + each);
+	}
+
 	private noticeText(): string | undefined {
 		return this.notice && this.notice.until > Date.now() ? this.notice.text : undefined;
 	}
-}
-
-/** A request that the person completes and the agent understands: each tool resumes its own sessions. */
-export function resumeText({ family, sessionId, label, runId }: FleetRun): string {
-	const name = sanitizeLine(label);
-	if (family === "delegate") return `Resume the sub-agent "${name}" (delegate_to_subagents, resume: "${sessionId}"): `;
-	if (family === "agent") return `Go on with the agent "${name}" (subagent, sessionId: "${sessionId}"): `;
-	return `Look at the run "${name}" (get_subagent_output, sessionId: "${runId}") and go on with: `;
 }

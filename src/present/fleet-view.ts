@@ -12,6 +12,7 @@ import { SIGN_COLORS, SIGNS, type TaskState, WORDS } from "./task-state.ts";
 import { costText, durationText } from "./units.ts";
 import { lineRows } from "./window-body-view.ts";
 import { linesOf } from "./window-lines.ts";
+import { wrapPlain } from "./window-rows.ts";
 
 /** A run in the list. */
 export interface ListedRun {
@@ -43,20 +44,23 @@ export interface FleetPicture {
 	readonly scopes: readonly string[];
 	/** What is to be said instead of the keys. */
 	readonly notice: string | undefined;
-	readonly keys: string;
+	readonly keys: readonly string[];
 	readonly width: number;
 	readonly height: number;
 	readonly now: number;
 }
 
-const STEP_ROWS = 5;
+/** As many as the list leaves, and at least some. */
+const STEP_ROWS = { least: 5, most: 12 } as const;
+const LIST_ROWS = 6;
 /** The frame, and the line between list and steps. */
 const FRAME_ROWS = 3;
 
 /** The list of all runs and the last steps of the one that is selected, in exactly `height` rows. */
 export function fleetRows(picture: FleetPicture, theme: Theme): string[] {
 	const { runs, selected, width, height, notice, keys } = picture;
-	const steps = Math.min(STEP_ROWS, Math.max(1, height - FRAME_ROWS - 3));
+	const left = Math.min(STEP_ROWS.most, height - FRAME_ROWS - Math.max(LIST_ROWS, runs.length));
+	const steps = Math.min(Math.max(STEP_ROWS.least, left), Math.max(1, height - FRAME_ROWS - 3));
 	const room = Math.max(1, height - FRAME_ROWS - steps);
 	const first = Math.max(0, Math.min(selected - Math.floor(room / 2), runs.length - room));
 	const inner = Math.max(1, width - 4);
@@ -64,21 +68,33 @@ export function fleetRows(picture: FleetPicture, theme: Theme): string[] {
 		.slice(first, first + room)
 		.map((run, index) => runRow(run, first + index === selected, inner, picture.now, theme));
 	const chosen = runs[selected];
+	const said = noticeRows(notice, width, theme);
 	return panelRows(
 		{
 			title: titleOf(picture),
-			corner: `${picture.scopes.map((scope) => (scope === picture.scope ? `[${scope}]` : scope)).join("  ")}: tab`,
+			corner: cornersOf(picture),
 			body: filled(list.length > 0 ? list : [theme.fg("muted", "No runs yet.")], room),
 			foot: {
 				title: chosen ? `${sanitizeLine(chosen.label)} · ${chosen.runId}` : "",
-				rows: filled(chosen ? stepRows(chosen, inner, steps, theme) : [], steps),
+				rows: filled([...said, ...(chosen ? stepRows(chosen, inner, steps, theme) : [])], steps),
 			},
-			keys: notice ?? keys,
+			keys: notice !== undefined && said.length === 0 ? [notice] : keys,
 		},
 		width,
 		theme,
 	);
 }
+
+const cornersOf = ({ scopes, scope }: FleetPicture): string[] => [
+	`${scopes.map((each) => (each === scope ? `[${each}]` : each)).join("  ")}: tab`,
+	`[${scope}]: tab`,
+];
+
+/** A notice that is too long for the lower edge: a path must be seen as a whole. */
+export const noticeRows = (notice: string | undefined, width: number, theme: Theme): string[] =>
+	notice === undefined || columnsOf(notice) + 6 <= width
+		? []
+		: wrapPlain(notice, Math.max(1, width - 4)).map((row) => theme.fg("text", row));
 
 function titleOf({ runs }: FleetPicture): string {
 	const count = (matches: (run: ListedRun) => boolean) => runs.filter(matches).length;

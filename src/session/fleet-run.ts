@@ -43,10 +43,12 @@ export function startedOf({ kind, run }: Handle): Result<StartedRun> {
 
 export function fromLive(run: LiveRun): FleetRun {
 	const { state, runId, sessionId, family, label, task, limits } = run;
+	const told = ofState(state);
 	return {
 		...{ runId, sessionId, family, label, task, limits, state, directory: run.started?.directory },
 		...{ lifetime: "foreground", cwd: "", origin: "session", contextWindow: undefined },
-		...ofState(state),
+		...told,
+		model: told.model ?? run.model,
 		handle: { kind: "live", run },
 	};
 }

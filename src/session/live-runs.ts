@@ -1,5 +1,5 @@
 import type { Result } from "../domain/result.ts";
-import type { Limits, RunSpec } from "../domain/spec.ts";
+import type { Limits, ModelRef, RunSpec } from "../domain/spec.ts";
 import type { RunState } from "../domain/state.ts";
 import type { Steer } from "../domain/steer.ts";
 import type { SentMessage } from "../run/act-on-run.ts";
@@ -15,6 +15,8 @@ export interface LiveRun {
 	/** How its supervisor is reached; undefined while it is queued. */
 	readonly started: StartedRun | undefined;
 	readonly limits: Limits | undefined;
+	/** The one that it was given, before another has answered. */
+	readonly model: ModelRef | undefined;
 	readonly state: RunState;
 	/** To a queued task: waits for its first turn. */
 	message(text: string, when: Steer["when"]): Promise<Result<SentMessage>>;

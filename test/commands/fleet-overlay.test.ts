@@ -39,7 +39,7 @@ function liveRun(label: string, state: RunState, changes: Partial<LiveRun> = {})
 	let stops = 0;
 	const run = {
 		...{ runId: `20261118-01001${label.length}-36c6f4d5`, sessionId: `session-${label}`, family: "delegate" },
-		...{ label, task: `look at ${label}\nall of it`, state, limits: undefined },
+		...{ label, task: `look at ${label}\nall of it`, state, limits: undefined, model: undefined },
 		started: { runId: "x", directory: "/nowhere/x", socket: "/nowhere/x" },
 		async message(text: string, when: string) {
 			const { promise, resolve } = Promise.withResolvers<Receipt>();
@@ -132,6 +132,9 @@ describe("the fleet view", () => {
 			assert.equal(rows.length, 20);
 			for (const row of rows) assert.equal(visibleWidth(row), width, row);
 		}
+		const narrow = screen(60).join("\n");
+		assert.match(narrow, /^╭─ Agents .* \[session\]: tab ─╮/);
+		assert.match(narrow, /╰─ enter watch .* esc ─+╯$/, "how to leave is never cut");
 		const text = screen().join("\n");
 		assert.match(text, /^╭─ Agents · 1 running · 1 queued · \$0\.00 ─+ \[session\] {2}project {2}all: tab ─╮/);
 		assert.match(text, /│ ▸ ● bash +auth +npm test/);
@@ -160,7 +163,7 @@ describe("the fleet view", () => {
 		const auth = liveRun("auth", fold(started));
 		const { view, type } = openOverlay([auth.run]);
 		t.after(() => view.dispose());
-		assert.match(type("m"), /├─ message to auth \(delivered before its next request\)/);
+		assert.match(type("m"), /├─ message to auth \(delivered after this answer\)/);
 		type(..."xx only src", ENTER);
 		await new Promise((resolve) => setImmediate(resolve));
 		assert.equal(auth.stops(), 0);
@@ -211,6 +214,65 @@ describe("the fleet view", () => {
 		assert.match(top, /✓ read {2}src\/0\.ts +│\n│ {3}│ text of 0/);
 		assert.match(type("\u001b[F"), /and so/);
 		assert.match(type(ESC), /^╭─ Agents/);
+	});
+
+	test("what is read stays where it is while the run goes on, until the end is followed again", (t) => {
+		const lines = (count: number) => Array.from({ length: count }, (_, line) => `line ${line}.`).join("\n\n");
+		const auth = { ...liveRun("auth", fold(started, { type: "delta", text: lines(60) })).run };
+		const { view, type } = openOverlay([auth]);
+		t.after(() => view.dispose());
+		type(ENTER);
+		const before = type("\u001b[5~");
+		assert.match(before, /more below ─╮/);
+		const [, top = ""] = before.split("\n");
+		Object.assign(auth, { state: fold(started, { type: "delta", text: lines(90) }) });
+		assert.equal(type().split("\n")[1], top);
+		assert.match(type("\u001b[F"), /line 89\./);
+	});
+
+	test("a run that is over its limit says so in the list and where it is watched, and why it is retried", (t) => {
+		const since = { ...started, at: Date.now() - 700_000 } as RunEvent;
+		const limits = { timeoutMs: 600_000, idleGraceMs: 30_000, repeatedCalls: 5 };
+		const late = liveRun("late", fold(since, tool), { limits });
+		const counted = { attempt: 2, of: 3 };
+		const retry = fold(started, { type: "retrying", reason: "529 Overloaded", counted, delayMs: 60_000 });
+		const { view, type, screen } = openOverlay([late.run, liveRun("again", retry).run]);
+		t.after(() => view.dispose());
+		assert.match(screen(100).join("\n"), /● over +late +its 10m limit: ends after 30s without/);
+		assert.match(screen(100).join("\n"), /● retrying +again +529 Overloaded \(2\/3, in (?:1m|59s|60s)/);
+		assert.match(type(ENTER), /▸ over its 10m limit: ends after 30s without a tool call/);
+		type(ESC);
+		assert.match(type(DOWN, ENTER), /▸ retrying {2}529 Overloaded \(attempt 2 of 3, next in (?:1m|59s|60s)/);
+	});
+
+	test("the title of a watched run says how much of its model's context it uses, where that is known", (t) => {
+		const usage = { ...noUsage, totalTokens: 14_000 };
+		const message = {
+			...{ role: "assistant", api: "openai-completions", provider: "mock", model: "m1", usage, timestamp: 0 },
+			...{ stopReason: "toolUse", content: [{ type: "text", text: "hm" }] },
+		} as Extract<RunEvent, { type: "message" }>["message"];
+		const run = liveRun("auth", fold(started, { type: "message", message }));
+		const { view, type } = openOverlay([run.run]);
+		t.after(() => view.dispose());
+		assert.match(
+			type(ENTER),
+			/^╭─ auth · running 0s · turn 2 · 0 tools · 14k \(11% of context\) · \$0\.00 · mock\/m1 ─/,
+		);
+	});
+
+	test("f shows the whole directory, however narrow the screen is", (t) => {
+		const directory = `/home/somebody/.pi/agent/subagents/runs/project-0123abcd/20261118-010014-36c6f4d5`;
+		const auth = liveRun("auth", fold(started), { started: { runId: "x", directory, socket: "/nowhere" } });
+		const { view, type, screen } = openOverlay([auth.run]);
+		t.after(() => view.dispose());
+		type("f");
+		const shown = () =>
+			screen(60)
+				.map((row) => row.replace(/^│ (.*?) *│$/, "$1"))
+				.join("");
+		assert.ok(shown().includes(directory));
+		type(ENTER, "f");
+		assert.ok(shown().includes(directory));
 	});
 
 	test("r puts a request to resume into the editor; of one that runs it does nothing", (t) => {

@@ -9,6 +9,8 @@ import { terminalMissing } from "../rig/terminal.ts";
 const EXTENSION = join(import.meta.dirname, "..", "..", "index.js");
 const TOOL = "delegate_to_subagents";
 const skip = terminalMissing() ?? false;
+/** A tool call that takes until the test says so. */
+const WAIT = "until [ -e go ]; do sleep 0.1; done";
 
 /** A real pi in a terminal that has just delegated two tasks. */
 async function delegating(t: TestContext, columns: number, child: (name: string, request: ModelRequest) => Reply) {
@@ -29,7 +31,41 @@ async function delegating(t: TestContext, columns: number, child: (name: string,
 	await terminal.type("please delegate");
 	await terminal.sendKeys("Enter");
 	await terminal.waitFor(/agents: 2 running · alt\+a/, 30_000);
-	return { terminal, server };
+	return { terminal, server, home };
+}
+
+for (const columns of [100, 60]) {
+	test(`b on ${columns} columns: a task goes on in the background, its call says so, and its end is announced with its answer as Markdown`, {
+		skip,
+	}, async (t) => {
+		const { terminal, server, home } = await delegating(t, columns, (name, { turn }) => {
+			if (name === "beta") return toolCall("bash", { command: WAIT }, { text: "beta waits" });
+			return turn === 0 ? toolCall("bash", { command: WAIT }) : text("the **bold** answer of alpha");
+		});
+		await terminal.sendKeys("M-a");
+		await terminal.waitFor(/▸ ● bash +alpha[\s\S]*● bash +beta/, 20_000);
+		await terminal.sendKeys("b");
+		await terminal.waitFor(/alpha goes on in the background/);
+		await terminal.waitFor(/╭─ Agents · 1 running · 1 in the background[\s\S]*● bash +alpha .*(?:background|…)/);
+		await terminal.sendKeys("Down");
+		await terminal.waitFor(/▸ ● bash +beta|▸ ● bash +alpha/);
+		await terminal.sendKeys("Escape");
+		await terminal.waitWhile(/╭─ Agents/);
+		await terminal.waitFor(/agents: 1 running, 1 in background · alt\+a/);
+		home.write("go", "");
+		await terminal.waitFor(/● alpha +moved to the background/, 30_000);
+		await terminal.waitFor(/✓ alpha completed in the background/, 30_000);
+		const told = await terminal.waitFor(/the bold answer of alpha/);
+		assert.doesNotMatch(told, /\*\*bold\*\*/);
+		assert.match(
+			(await terminal.capture({ ansi: true })).replaceAll("\u001b", "^"),
+			/the (?:\^\[[\d;]*m)*\^\[[\d;]*\b1m(?:\^\[[\d;]*m)*bold/,
+		);
+		await terminal.waitFor("the parent is done", 30_000);
+		await terminal.waitWhile(/agents: \d/);
+		const last = server.requests.findLast(({ tools }) => tools.includes(TOOL));
+		assert.match(JSON.stringify(last?.messages), /● alpha: moved to the background \(run: \d{8}-/);
+	});
 }
 
 for (const columns of [100, 60]) {

@@ -32,6 +32,8 @@ export interface Terminal {
 	sendKeys(...keys: string[]): Promise<void>;
 	/** Types text literally. */
 	type(text: string): Promise<void>;
+	/** As a person pastes it: bracketed, and every character as it is. */
+	paste(text: string): Promise<void>;
 	capture(options?: { ansi?: boolean; scrollback?: boolean }): Promise<string>;
 	/** Gives the screen that matched; rejects with the last screen. */
 	waitFor(wanted: string | RegExp, timeoutMs?: number): Promise<string>;
@@ -95,6 +97,12 @@ function terminalOf(tmux: Tmux, pid: number, directory: string): Terminal {
 	return {
 		pid,
 		sendKeys: async (...keys) => void (await tmux("send-keys", "-t", "main", ...keys)),
+		async paste(text) {
+			const file = join(directory, "pasted");
+			writeFileSync(file, text);
+			await tmux("load-buffer", file);
+			await tmux("paste-buffer", "-p", "-r", "-t", "main");
+		},
 		type: async (text) => void (await tmux("send-keys", "-t", "main", "-l", "--", text)),
 		capture,
 		waitFor: (wanted, timeoutMs = PATIENCE_MS) => poll(screen, (now) => matches(now, wanted), `${wanted}`, timeoutMs),

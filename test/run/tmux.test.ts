@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { paneTitle } from "../../src/present/pane-text.ts";
+import { createSteer, STRANGER, sendMessage } from "../../src/run/act-on-run.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
 import { launchProcess } from "../../src/run/launch-process.ts";
 import { createPanes, type PaneOptions } from "../../src/run/launch-tmux.ts";
@@ -77,6 +78,26 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 			[{ id: tmux.own, focused: true }],
 		);
 		await waitGone(pane.pid);
+	});
+
+	test("a message reaches a run in a pane, whoever closes the pane, and the pane shows it with its sender", async (t) => {
+		const tmux = await server(t);
+		const prepared = yard.prepare([{ receive: 1 }, { receive: 1 }, { say: "went on" }]);
+		const run = await start(tmux.environment, prepared);
+		await run.until(({ phase }) => phase.kind === "running");
+		const [pane] = await tmux.others(1);
+		assert.ok(pane);
+		const send = async (text: string) => {
+			const started = { runId: prepared.spec.runId, directory: prepared.directory, socket: prepared.spec.socket };
+			const sent = await sendMessage(started, createSteer(text, "turn-end"), STRANGER);
+			assert.ok(sent.ok, sent.ok ? "" : sent.error);
+			return await sent.value.settled;
+		};
+		assert.deepEqual(await send("only \u001b[2Jsrc"), { kind: "delivered", turn: 1 });
+		await tmux.waitFor(pane.id, "[message from another process of yours]: only src");
+		await tmux.tmux("kill-pane", "-t", pane.id);
+		assert.deepEqual(await send("go on"), { kind: "delivered", turn: 2 });
+		assert.deepEqual(endOf(await run.done).outcome, { kind: "completed", text: "went on", end: "natural" });
 	});
 
 	test("keepPanes: the pane shows the whole run and how it ended, and no process is kept with it", async (t) => {
