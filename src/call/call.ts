@@ -81,7 +81,7 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 		moveToBackground(run, startedAt, detach, call);
 	updates.request();
 	const live = new Map(rows.filter(({ plan }) => plan.ok).map((row) => [row, createLiveRow(row, move)]));
-	const removals = [...live.values()].map((each) => host.live.add(each.live));
+	const removals = new Map([...live].map(([row, each]) => [row, host.live.add(each.live)]));
 	try {
 		const line = host.turns.join(parent.settings.maxConcurrency);
 		const inTurn = async (row: Row) => {
@@ -90,10 +90,11 @@ export async function runRows(rows: readonly Row[], call: Call): Promise<void> {
 			const end = row.plan.ok ? await line.turn(stopRow) : () => {};
 			queue.begun(row);
 			await runRow(row, call, stopRow, change, own).finally(end);
+			if (row.moved) removals.get(row)?.(); // the session has it as a background run now
 		};
 		await Promise.all(rows.map(inTurn));
 	} finally {
-		for (const remove of removals) remove();
+		for (const remove of removals.values()) remove();
 		updates.dispose();
 		footer.clear();
 		await Promise.all(rows.map(dropParked));

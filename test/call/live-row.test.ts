@@ -102,6 +102,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		const later = await moved.message("for later", "turn-end");
 		const released = await moved.release();
 		assert.ok(released.ok, released.ok ? "" : released.error);
+		await until(() => !host.host.live.runs.some(({ label }) => label === "a"), "the call to have one task less");
 		const last: Steer = { id: "last", text: "finish", when: "turn-end" };
 		assert.ok((await host.host.background.message(moved.runId, last, "session")).ok);
 		await stays.message("finish", "turn-end");
