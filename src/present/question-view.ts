@@ -53,10 +53,10 @@ export function questionRows(picture: QuestionPicture, theme: Theme): DrawnQuest
 	const keys = isEndShown ? KEYS[question.kind] : "PgDn read on: it can be answered at its end · esc no";
 	const panel = {
 		title: `Sub-agent "${sanitizeLine(picture.label)}" asks`,
-		corner: [more, others].filter((part) => part !== "").join(" · "),
+		corner: [[more, others].filter((part) => part !== "").join(" · ")],
 		body: rows.slice(first, first + room),
 		foot: field.length > 0 ? { title: "your answer", rows: field } : undefined,
-		keys,
+		keys: [keys],
 	};
 	return { rows: panelRows(panel, width, theme), first, room, isEndShown };
 }

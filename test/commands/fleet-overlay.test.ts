@@ -206,7 +206,7 @@ describe("the fleet view", () => {
 		const { view, type } = openOverlay([auth.run]);
 		t.after(() => view.dispose());
 		const end = type(ENTER);
-		assert.match(end, /^╭─ auth · running 0s · turn 31 · 0 tools/);
+		assert.match(end, /^╭─ auth · running \ds · turn 31 · 0 tools/);
 		assert.match(end, /✗ read {2}src\/29\.ts +│\n│ {3}│ ENOENT +│\n│ {3}and so/);
 		assert.doesNotMatch(end, /step 3 /);
 		const top = type("\u001b[H");
@@ -256,7 +256,7 @@ describe("the fleet view", () => {
 		t.after(() => view.dispose());
 		assert.match(
 			type(ENTER),
-			/^╭─ auth · running 0s · turn 2 · 0 tools · 14k \(11% of context\) · \$0\.00 · mock\/m1 ─/,
+			/^╭─ auth · running \ds · turn 2 · 0 tools · 14k \(11% of context\) · \$0\.00 · mock\/m1 ─/,
 		);
 	});
 
