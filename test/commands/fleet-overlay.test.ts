@@ -107,7 +107,7 @@ describe("the fleet view", () => {
 		questions.attend({ runId: cli.run.runId, label: "cli", token: "secret" }, control);
 		say({ type: "question", question });
 		assert.equal(asked.length, 0, "no other dialog is shown");
-		assert.match(screen().join("\n"), /▸ \? asks +cli +Allow bash\? rm -rf build[\s\S]*a answer · ↑↓ select/);
+		assert.match(screen().join("\n"), /▸ \? asks +cli +Allow bash\? rm -rf build[\s\S]*a answer · enter watch/);
 		type("m", "a", ESC, ESC);
 		assert.match(screen().join("\n"), /╭─ Agents · 1 asking/);
 		assert.match(type("a"), /╭─ Sub-agent "cli" asks[\s\S]*rm -rf build/);
