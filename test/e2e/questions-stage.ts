@@ -91,8 +91,8 @@ const lastResult = ({ messages }: ModelRequest): string | undefined =>
 	messages.findLast(({ role }) => role === "tool")?.text;
 
 /** A client that reads pi's requests for dialogs, and answers them. */
-export function client(home: Home, prompt = "please delegate") {
-	const pi: PiRun = runPi(home, { mode: "rpc", extension: EXTENSION, prompt, timeoutMs: 100_000 });
+export function client(home: Home, { prompt = "please delegate", args = [] as string[] } = {}) {
+	const pi: PiRun = runPi(home, { mode: "rpc", extension: EXTENSION, prompt, args, timeoutMs: 100_000 });
 	const isDialog = ({ type, method }: PiEvent) =>
 		type === "extension_ui_request" && ["confirm", "select", "input", "editor"].includes(String(method));
 	return {

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runPi } from "../rig/pi.ts";
+import { until } from "../rig/until.ts";
+import { client, delegate, EXTENSION, questionStage } from "./questions-stage.ts";
+
+const ATTACK = fileURLToPath(new URL("../rig/fixtures/answer-for-person.mjs", import.meta.url));
+const WAIT_MS = 60_000;
+
+describe("questions whose person is gone", { concurrency: 2 }, () => {
+	test("a parent that is killed with a question open: the background run is denied and goes on, and after a restart nobody is asked", async (t) => {
+		const task = "echo one\necho two";
+		const restarted = Promise.withResolvers<void>();
+		const stage = await questionStage(
+			t,
+			[{ name: "background_agent", args: { preset: "scout", task } }],
+			{},
+			(command) => (command === "echo two" ? restarted.promise : undefined),
+		);
+		const session = ["--session", join(stage.home.root, "session.jsonl")];
+		const first = client(stage.home, { args: session });
+		await first.dialog(0);
+		await first.settled();
+		first.pi.kill("SIGKILL");
+		await first.pi.done;
+		await until(
+			() => /the gate heard "denied"/.test(stage.heard(task) ?? ""),
+			"the first command to be denied",
+			WAIT_MS,
+		);
+		assert.match(stage.runs()[0]?.transcript ?? "", /\[denied: nobody is there\]/);
+
+		const second = client(stage.home, { args: session, prompt: "what runs?" });
+		await second.settled();
+		restarted.resolve();
+		await until(() => /nobody is there$/m.test(stage.heard(task) ?? ""), "the second command to be refused", WAIT_MS);
+		assert.deepEqual(second.dialogs(), []);
+		await until(() => existsSync(join(stage.runs()[0]?.directory ?? "", "result.json")), "its end", WAIT_MS);
+		await second.leave();
+	});
+
+	test("a parent that is killed with a question of a foreground run open: the run ends", async (t) => {
+		const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
+		const { pi, dialog } = client(stage.home);
+		await dialog(0);
+		pi.kill("SIGKILL");
+		await pi.done;
+		const result = () => join(stage.runs()[0]?.directory ?? "", "result.json");
+		await until(() => existsSync(result()), "the end of the run", WAIT_MS);
+		const { outcome } = JSON.parse(readFileSync(result(), "utf8"));
+		assert.deepEqual(outcome.failure, { kind: "stopped", cause: { kind: "aborted", by: "parent-death" } });
+	});
+
+	test("the bash of a child cannot answer for the person, attend, or let its run go", async (t) => {
+		const log = "told.log";
+		const attack = (runs: string, file: string) =>
+			`${process.execPath} ${ATTACK} ${runs} ${file} > /dev/null 2>&1 & echo begun`;
+		const place = { runs: "$PI_CODING_AGENT_DIR/subagents/runs", log: `$HOME/${log}` };
+		const task = `${attack(place.runs, place.log)}\necho two`;
+		const stage = await questionStage(t, [delegate(["builder", task])]);
+		const { dialog, respond, settled, leave } = client(stage.home);
+		respond(await dialog(0), { confirmed: true });
+		const second = await dialog(1);
+		const told = () => {
+			const file = join(stage.home.root, log);
+			return existsSync(file)
+				? readFileSync(file, "utf8")
+						.split("\n")
+						.filter((line) => line.includes('"type"'))
+				: [];
+		};
+		await until(
+			() => told().filter((line) => line.includes('"refused"')).length === 12,
+			"all of it to be refused",
+			WAIT_MS,
+		);
+		assert.ok(!told().some((line) => line.includes('"question"')), "it is not told what is asked");
+		assert.ok(!(stage.heard(task) ?? "").includes("two"));
+		respond(second, { confirmed: false });
+		await settled();
+		assert.match(stage.heard(task) ?? "", /the gate heard "denied"/);
+		await leave();
+	});
+
+	test("stopping a run closes its question: the dialog is withdrawn, and a late answer changes nothing", async (t) => {
+		const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
+		const { pi, dialog, respond, leave } = client(stage.home);
+		const open = await dialog(0);
+		pi.send({ type: "abort" });
+		await until(
+			() => (stage.runs()[0]?.transcript ?? "").includes("[question withdrawn]"),
+			"the question to close",
+			WAIT_MS,
+		);
+		respond(open, { confirmed: true });
+		await until(() => existsSync(join(stage.runs()[0]?.directory ?? "", "result.json")), "the end of the run", WAIT_MS);
+		assert.doesNotMatch(stage.runs()[0]?.transcript ?? "", /answered by you/);
+		await leave();
+	});
+});
+
+test("in --mode json with background agents gates deny at once, and pi does not wait for answers", async (t) => {
+	const stage = await questionStage(t, [{ name: "background_agent", args: { preset: "scout", task: "echo one" } }]);
+	const end = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION, timeoutMs: WAIT_MS }).done;
+	assert.equal(end.code, 0);
+	assert.match(stage.heard("echo one") ?? "", /the gate is closed: nobody is there/);
+});
