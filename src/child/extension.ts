@@ -8,7 +8,6 @@ import { createAsking, RUNNER } from "./asking.ts";
 import { fallBack } from "./fallback.ts";
 import { requireFinalization } from "./finalization.ts";
 import { keepHttpParserSimple } from "./http-parser.ts";
-import { createLockRequests } from "./lock-request.ts";
 import {
 	type ChildPacket,
 	type FromChild,
@@ -39,14 +38,14 @@ export default function child(pi: ExtensionAPI): void {
 	const talk = createTalk(pi);
 	let slots: SlotRequests | undefined;
 	const spending = createSpendingRequests((spent) => tell({ spent }));
-	const locks = createLockRequests((request) => tell(request));
+	let locks: ReturnType<typeof guardWrites> | undefined;
 	const looked = Promise.withResolvers<void>();
 	const tell = (message: FromChild) => void lifeline.write(`${JSON.stringify(message)}\n`);
 	const asking = createAsking((globalThis as { [RUNNER]?: unknown })[RUNNER], tell);
 	const receive = (message: ToChild) => {
 		if ("steer" in message) talk.receive(message.steer);
 		else if ("granted" in message) slots?.granted(message.granted);
-		else if ("locked" in message) locks.answered(message.locked);
+		else if ("locked" in message) locks?.answered(message.locked);
 		else if ("looked" in message) looked.resolve();
 		else if ("answer" in message) asking.answered(message.answer);
 		else if ("person" in message) asking.attended(message.person);
@@ -79,7 +78,7 @@ export default function child(pi: ExtensionAPI): void {
 		);
 		if (contract.kind === "finalize") requireFinalization(pi, contract, wrapUp, talk);
 		wrapUp.listen(pi);
-		if (writeGuard) guardWrites(pi, writeGuard, locks); // after all that may refuse a call for other reasons
+		locks = writeGuard && guardWrites(pi, writeGuard, tell); // after all that may refuse a call for other reasons
 		if (callTimes?.looked) looked.resolve();
 		if (callTimes) keepCallTimes(pi, callTimes.file, looked.promise);
 		slots = createSlotRequests(maxInFlight, (slots) => tell({ slots }));

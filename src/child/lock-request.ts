@@ -1,8 +1,10 @@
-import type { LockAnswer, LockRequest } from "./protocol.ts";
+import { join } from "node:path";
+import type { LockAnswer, LockRequest, WriteGuard } from "./protocol.ts";
+import { takeFreeTicket } from "./slot-tickets.ts";
 
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
-/** The files that this run is changing, asked of its supervisor. */
+/** The files that this run is changing. */
 export interface LockRequests {
 	/** Whether the file may be changed: nobody else is changing it, or was when its turn came. */
 	take(key: string, signal: AbortSignal | undefined): Promise<boolean>;
@@ -11,23 +13,24 @@ export interface LockRequests {
 	answered(answer: LockAnswer): void;
 }
 
+/** Where the locks of a session's files are. */
+export const locksOf = (ledger: string): string => join(ledger, "locks");
+
 /**
- * A lock belongs to the run: calls of the same message share it. While the run holds one it does not wait for another, and
- * calls ask one after the other, so that no two runs ever wait for each other.
+ * A free file is locked here; for another one the supervisor waits. A lock belongs to the run: calls of the same message
+ * share it. While the run holds one it does not wait for another, and calls ask one after the other, so that no two runs
+ * ever wait for each other.
  */
-export function createLockRequests(ask: (request: LockRequest) => void): LockRequests {
-	const held = new Map<string, number>();
+export function createLockRequests(
+	{ ledger, holder }: Pick<WriteGuard, "ledger" | "holder">,
+	ask: (request: LockRequest) => void,
+): LockRequests {
+	const held = new Map<string, { calls: number; release(): void }>();
 	let last = 0;
 	let settle = (_got: boolean) => {};
 	let turn: Promise<unknown> = Promise.resolve();
 
-	const request = async (key: string, signal: AbortSignal | undefined): Promise<boolean> => {
-		const calls = held.get(key);
-		if (calls !== undefined) {
-			held.set(key, calls + 1);
-			return true;
-		}
-		if (signal?.aborted) return false;
+	const wait = async (key: string, signal: AbortSignal | undefined): Promise<boolean> => {
 		const id = ++last;
 		const waits = setInterval(() => {}, MAX_INTERVAL_MS); // nothing else keeps this process alive meanwhile
 		const got = await new Promise<boolean>((resolve) => {
@@ -36,9 +39,20 @@ export function createLockRequests(ask: (request: LockRequest) => void): LockReq
 			ask({ lock: key, id, wait: held.size === 0 });
 		});
 		clearInterval(waits);
-		if (got) held.set(key, 1);
-		else ask({ unlock: key }); // it may have been given meanwhile
+		if (!got) ask({ unlock: key }); // it may have been given meanwhile
 		return got;
+	};
+	const request = async (key: string, signal: AbortSignal | undefined): Promise<boolean> => {
+		const own = held.get(key);
+		if (own) {
+			own.calls++;
+			return true;
+		}
+		if (signal?.aborted) return false;
+		const free = takeFreeTicket(join(locksOf(ledger), key), holder);
+		if (!free && !(await wait(key, signal))) return false;
+		held.set(key, { calls: 1, release: free?.release ?? (() => ask({ unlock: key })) });
+		return true;
 	};
 	return {
 		take(key, signal) {
@@ -47,9 +61,10 @@ export function createLockRequests(ask: (request: LockRequest) => void): LockReq
 			return taken;
 		},
 		release(key) {
-			const calls = held.get(key) ?? 0;
-			if (calls > 1) return void held.set(key, calls - 1);
-			if (held.delete(key)) ask({ unlock: key });
+			const lock = held.get(key);
+			if (!lock || --lock.calls > 0) return;
+			held.delete(key);
+			lock.release();
 		},
 		answered({ id, got }) {
 			if (id === last) settle(got);

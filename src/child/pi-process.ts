@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { Exit } from "../domain/event.ts";
 import type { RunSpec } from "../domain/spec.ts";
+import { identityOf } from "../files/process-identity.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import type { Isolation } from "./isolation.ts";
 import { type Listener, readOutput } from "./pi-output.ts";
@@ -67,7 +68,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 				when === "early" ? "after an event" : "at once",
 				tell,
 			);
-			tell(packet); // the lifeline stays open: its end is how the child learns that we are gone
+			tell(withHolder(packet, child.pid)); // the lifeline stays open: its end is how the child learns that we are gone
 			stdin.end(PLACEHOLDER);
 			const told = exit.then((exit) => exitAsTold(exit, lifeline, reading.exitCode));
 			return {
@@ -89,6 +90,12 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 		},
 	};
 }
+
+/** The child itself does not know its pid outside of a namespace. */
+const withHolder = (packet: ChildPacket, pid: number | undefined): ChildPacket => ({
+	...packet,
+	writeGuard: packet.writeGuard && { ...packet.writeGuard, holder: identityOf(pid ?? 0) ?? String(pid) },
+});
 
 /** A failed spawn reports `error` and nothing else. A signal that could not be sent is reported the same way. */
 function exitOf(child: ChildProcess, cwd: string): Promise<Exit> {

@@ -57,6 +57,8 @@ export interface WriteGuard {
 	readonly ledger: string;
 	readonly name: string;
 	readonly session: string;
+	/** The run's pi, as processes outside of a pid namespace see it: its locks count while it lives. */
+	readonly holder: string;
 	/** When the run began; changes before that are nothing new to it. */
 	readonly since: number;
 }

@@ -9,7 +9,8 @@ export interface Ticket {
 }
 
 const POLL_MS = 20;
-let tickets = 0;
+/** Two processes may put down tickets for one holder. */
+let tickets = Math.floor(Math.random() * 2 ** 40);
 
 /**
  * A counting semaphore for all processes of a user on this machine: a directory of numbered tickets. The first `limit`
@@ -28,7 +29,7 @@ export async function takeTicket(
 	holder = process.pid,
 ): Promise<Ticket> {
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
-	const { own, isAlone } = putDown(directory, holder);
+	const { own, isAlone } = putDown(directory, identityOf(holder) ?? String(holder));
 	const ticket: Ticket = { release: () => remove(directory, own) };
 	if (isAlone && !signal.aborted) return ticket;
 	let told: number | undefined;
@@ -45,6 +46,22 @@ export async function takeTicket(
 		ticket.release();
 		throw error;
 	}
+}
+
+/**
+ * A ticket of the first slot where nobody else has one or waits, else undefined. It asks for the life of no process, so it
+ * also works where pids are others: `holder` is an identity from outside.
+ */
+export function takeFreeTicket(directory: string, holder: string): Ticket | undefined {
+	try {
+		mkdirSync(directory, { recursive: true, mode: 0o700 });
+		const { own, isAlone } = putDown(directory, holder);
+		if (isAlone) return { release: () => remove(directory, own) };
+		remove(directory, own);
+	} catch {
+		// whoever waits for one is told
+	}
+	return undefined;
 }
 
 /** `<number>.<pid>.<start of that process>.<count>`: an empty file, whole as soon as it is there. */
@@ -65,8 +82,8 @@ function namesIn(directory: string): Name[] {
 	return names.sort((a, b) => a.number - b.number || (a.text < b.text ? -1 : 1));
 }
 
-function putDown(directory: string, holder: number): { readonly own: string; readonly isAlone: boolean } {
-	const [pid, start = ""] = (identityOf(holder) ?? String(holder)).split(":");
+function putDown(directory: string, holder: string): { readonly own: string; readonly isAlone: boolean } {
+	const [pid, start = ""] = holder.split(":");
 	for (;;) {
 		const number = (namesIn(directory).at(-1)?.number ?? 0) + 1;
 		const own = `${number}.${pid}.${start}.${++tickets}`;

@@ -7,6 +7,7 @@ import type { RunState } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { createFileLocks } from "./file-locks.ts";
 import type { HeldPi } from "./held-pi.ts";
+import { locksOf } from "./lock-request.ts";
 import type { Listener } from "./pi-output.ts";
 import type { PiProcess, WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, PROTOCOL, type ToChild } from "./protocol.ts";
@@ -50,7 +51,7 @@ export function superviseProcess(
 		current = next;
 	};
 	const slots = createSlots(maxInFlight, join(dirname(socket), "slots"), listener.record);
-	const locks = createFileLocks(join(spec.writeGuard ?? dirname(socket), "locks"), () => piOf(current)?.pid);
+	const locks = createFileLocks(locksOf(spec.writeGuard ?? dirname(socket)), () => piOf(current)?.pid);
 	const stop = (graceMs: number) => {
 		slots.release();
 		if (current.kind !== "working" && current.kind !== "settled") return;

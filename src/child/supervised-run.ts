@@ -168,7 +168,7 @@ function writeGuardOf({ writeGuard, label, sessionId, sharedSession }: RunSpec, 
 	if (writeGuard === undefined) return undefined;
 	// What an agent read in an earlier run of its session, it may still rely on.
 	const since = (sharedSession === undefined ? undefined : sessionStart(sharedSession)) ?? startedAt;
-	return { ledger: writeGuard, name: cut(label, MAX_NAME_CHARS), session: sessionId, since };
+	return { ledger: writeGuard, name: cut(label, MAX_NAME_CHARS), session: sessionId, since, holder: "" };
 }
 
 const hasCrashed = (exit: Exit) => exit.kind !== "code" || exit.code !== 0;

@@ -3,8 +3,8 @@ import { realTarget } from "../files/real-target.ts";
 import { resolveToolPath } from "../files/tool-path.ts";
 import { type Change, keyOf, versionOf } from "../files/write-ledger.ts";
 import { createKnownFiles, type Knowledge } from "./known-files.ts";
-import type { LockRequests } from "./lock-request.ts";
-import type { WriteGuard } from "./protocol.ts";
+import { createLockRequests, type LockRequests } from "./lock-request.ts";
+import type { LockRequest, WriteGuard } from "./protocol.ts";
 
 /** A call from pi's question whether it may be made to its end. */
 type OpenCall =
@@ -21,7 +21,12 @@ type OpenCall =
  * it may be changed until it has been. A `write` over a file that is not what this run has read is refused; an `edit` reads
  * the file itself, so it only has to be alone.
  */
-export function guardWrites(pi: ExtensionAPI, guard: WriteGuard, locks: LockRequests): void {
+export function guardWrites(
+	pi: ExtensionAPI,
+	guard: WriteGuard,
+	ask: (request: LockRequest) => void,
+): Pick<LockRequests, "answered"> {
+	const locks = createLockRequests(guard, ask);
 	const known = createKnownFiles(guard);
 	const open = new Map<string, OpenCall>();
 
@@ -67,6 +72,7 @@ export function guardWrites(pi: ExtensionAPI, guard: WriteGuard, locks: LockRequ
 	pi.on("turn_end", () => {
 		for (const toolCallId of open.keys()) end(toolCallId);
 	});
+	return locks;
 }
 
 /** pi 1.x drops it with the content that it belongs to. */

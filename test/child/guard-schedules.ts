@@ -86,7 +86,13 @@ function scheduleOf(seed: number, directory: string, how: "guarded" | "unguarded
 		path,
 		guard:
 			how === "guarded"
-				? { ledger: join(directory, `ledger-${seed}`), name: `w${writer}`, session: `s${writer}`, since: Date.now() }
+				? {
+						ledger: join(directory, `ledger-${seed}`),
+						name: `w${writer}`,
+						session: `s${writer}`,
+						since: Date.now(),
+						holder: "",
+					}
 				: undefined,
 		changes: Array.from({ length: 1 + below(3) }, (__, change) => ({
 			tool: random() < 0.5 ? ("write" as const) : ("edit" as const),

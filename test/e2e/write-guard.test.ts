@@ -189,6 +189,28 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("new.txt"), "2\n");
 	});
 
+	test("an agent that goes on with its session must read again what a sibling changed since the session began", async (t) => {
+		const stage = await createGuardStage(t);
+		stage.home.write(join(stage.home.agentDir, "prompts/keeper.md"), "---\nname: keeper\ndescription: d\n---\n");
+		for (const name of ["read.txt", "own.txt"]) stage.write(name, "1\n");
+		const keeper = (task: string) => ({ name: "subagent", args: { agent: "keeper", sessionId: "kept", task } });
+		const finalize = toolCall("subagent_finalize", { status: "SUCCESS", result: "done" });
+		await stage.start([[keeper("first")], [delegateCall(["sibling"])], [keeper("second")]], {
+			first: [readFile("read.txt"), writeFile("own.txt", "2\n"), finalize],
+			sibling: [writeFile("read.txt", "2\n")],
+			// It has had three turns in the first round.
+			second: [
+				...Array.from({ length: 3 }, () => finalize),
+				writeFile("read.txt", "3\n"),
+				writeFile("own.txt", "3\n"),
+				finalize,
+			],
+		}).done;
+		assert.match(stage.told("second", 1), STALE("read.txt", '"sibling" changed it \\d+ s ago'));
+		assert.match(stage.told("second", 2), /^Successfully wrote/, "what it wrote itself, it knows");
+		assert.equal(stage.read("read.txt"), "2\n");
+	});
+
 	test("with writeGuard: false nobody is refused, and nothing is locked or noted", async (t) => {
 		const stage = await createGuardStage(t, { writeGuard: false });
 		stage.write("f.txt", "start\n");

@@ -80,17 +80,18 @@ describe("a sub-agent that dies while it changes a file", () => {
 	}
 
 	test("F57: kill -9 of its supervisor frees the file as soon as its pi is gone, and not before", async (t) => {
-		const { pipe, tickets, runId, stage, spec } = await holdFile(t);
+		const { pipe, tickets, runId, stage, spec, done } = await holdFile(t);
 		const { waited, content } = await readAfter(pipe, tickets, () => {
 			process.kill(supervisorOf(stage, spec), "SIGKILL");
 		});
 		assert.deepEqual(pisOf(runId), []);
 		assert.equal(content, "waiter");
 		assert.ok(waited <= MAX_DELAY_MS, `${waited} ms`);
+		await done;
 	});
 
 	test("F58: one that only stands still keeps its file, and the others are told to try again", async (t) => {
-		const { tickets, runId, stage, pipe } = await holdFile(t);
+		const { tickets, runId, stage, pipe, done } = await holdFile(t);
 		const [pi] = pisOf(runId);
 		assert.ok(pi);
 		process.kill(pi.pid, "SIGSTOP");
@@ -102,6 +103,7 @@ describe("a sub-agent that dies while it changes a file", () => {
 			process.kill(pi.pid, "SIGCONT");
 		}
 		assert.equal(readFileSync(pipe, "utf8"), "holder");
+		await done;
 	});
 });
 
