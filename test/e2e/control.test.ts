@@ -116,19 +116,42 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 		assert.match(JSON.stringify(parents()[4]?.messages.at(-1)), /Background agent scout .* completed/);
 	});
 
-	test("SIGTERM lets go at once, and the agents go on", async (t) => {
-		const { script, release, server, home, session, runs, directoryOf, ended } = await stage(t, waiting);
-		script(background("one"));
-		const pi = runPi(home, { prompt: "go on", extension: EXTENSION, args: ["--session", session], timeoutMs: 60_000 });
-		const parents = () => server.requests.filter(({ tools }) => tools.includes("get_subagent_output"));
-		await until(() => parents().length === 2, "the parent's answer");
-		pi.kill("SIGTERM");
-		await pi.done;
+	test("stays no longer than printModeTimeout: then pi exits, and the agent goes on", async (t) => {
+		const { script, release, home, session, runs, directoryOf, ended } = await stage(t, {
+			settings: { subagents: { waitInPrintMode: true, printModeTimeout: 2 } },
+		});
+		script(background("slow"));
+		const { code } = await runPi(home, {
+			...{ prompt: "go on", extension: EXTENSION, args: ["--session", session], timeoutMs: 60_000 },
+		}).done;
+		assert.equal(code, 0);
 		const [run = ""] = runs();
 		assert.ok(!existsSync(join(directoryOf(run), "result.json")));
-		release("one");
+		release("slow");
 		await ended(run);
 	});
+
+	for (const signal of ["SIGTERM", "SIGINT"] as const)
+		test(`${signal} lets go at once, and the agents go on`, async (t) => {
+			const { script, release, server, home, session, runs, directoryOf, ended } = await stage(t, waiting);
+			script(background("one"));
+			const pi = runPi(home, {
+				prompt: "go on",
+				extension: EXTENSION,
+				args: ["--session", session],
+				timeoutMs: 60_000,
+			});
+			const parents = () => server.requests.filter(({ tools }) => tools.includes("get_subagent_output"));
+			await until(() => parents().length === 2, "the parent's answer");
+			const at = performance.now();
+			pi.kill(signal);
+			await pi.done;
+			assert.ok(performance.now() - at < 10_000, "at once");
+			const [run = ""] = runs();
+			assert.ok(!existsSync(join(directoryOf(run), "result.json")));
+			release("one");
+			await ended(run);
+		});
 });
 
 test("announce: turn gives an idle agent one turn for the ends that come together", async (t) => {

@@ -54,7 +54,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 		assert.deepEqual(outcome.failure, { kind: "stopped", cause: { kind: "aborted", by: "parent-death" } });
 	});
 
-	test("the bash of a child cannot answer for the person, attend, or let its run go", async (t) => {
+	test("S29: the bash of a child cannot answer for the person, attend, or let its run go", async (t) => {
 		const log = "told.log";
 		const attack = (runs: string, file: string) =>
 			`${process.execPath} ${ATTACK} ${runs} ${file} > /dev/null 2>&1 & echo begun`;

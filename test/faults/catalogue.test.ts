@@ -9,7 +9,7 @@ const SERIES = [
 	{ letter: "F", count: 59, digits: 2 },
 	{ letter: "R", count: 9, digits: 1 },
 	{ letter: "I", count: 7, digits: 1 },
-	{ letter: "S", count: 28, digits: 2 },
+	{ letter: "S", count: 29, digits: 2 },
 ];
 const IDS = SERIES.flatMap(({ letter, count, digits }) =>
 	Array.from({ length: count }, (_, at) => `${letter}${String(at + 1).padStart(digits, "0")}`),

@@ -98,7 +98,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		]);
 	});
 
-	test("without the token of its parent nobody attends or answers", async () => {
+	test("S29: without the token of its parent nobody attends or answers", async () => {
 		const { run, person, prepared } = await attended([{ ask: [confirm("q1")] }]);
 		await person.hears("question");
 		const stranger = await clientOf(prepared);
