@@ -14,8 +14,8 @@ import {
 	usableModels,
 } from "./call/host.ts";
 import { type DoctorHost, doctor } from "./commands/doctor.ts";
-import { openFleet } from "./commands/fleet-overlay.ts";
 import { limitsInForce } from "./commands/limits-check.ts";
+import { openFleet } from "./commands/open-fleet.ts";
 import { profileCommand } from "./commands/profile.ts";
 import { subagentsCommand } from "./commands/subagents.ts";
 import { modelName } from "./domain/model-name.ts";

@@ -1,4 +1,4 @@
-import type { ExtensionContext, Theme } from "@earendil-works/pi-coding-agent";
+import type { Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, type KeyId, matchesKey } from "@earendil-works/pi-tui";
 import type { Result } from "../domain/result.ts";
 import { fleetRows, noticeRows } from "../present/fleet-view.ts";
@@ -23,25 +23,7 @@ const TWICE_MS = 3_000;
 /** Whoever typed on as if the input had opened presses no keys with it. */
 const DEAF_MS = 2_000;
 const NOTICE_MS = 4_000;
-const EDITOR_MS = 50;
 const LOOK_MS = 2_000;
-/** Opens the fleet view over whatever the agent is doing. Closing it changes nothing for any run. */
-export async function openFleet(host: FleetHost, context: ExtensionContext, watch?: string): Promise<void> {
-	let redraw = () => {};
-	const wanted = await context.ui.custom<Request>(
-		(tui, theme, _keybindings, done) => {
-			redraw = () => tui.requestRender();
-			return createOverlay(host, theme, redraw, done, watch);
-		},
-		{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "center" } },
-	);
-	if (wanted?.kind !== "editor") return;
-	// pi empties its editor once the command that opened the view has ended.
-	setTimeout(() => {
-		context.ui.setEditorText(wanted.text);
-		redraw();
-	}, EDITOR_MS);
-}
 
 export interface Overlay extends Component {
 	handleInput(data: string): void;
@@ -58,7 +40,7 @@ export function createOverlay(
 ): Overlay {
 	const fleet = createFleet(host, redraw);
 	const view = new FleetOverlay(fleet, theme, redraw, done, rowsOfScreen);
-	if (watch !== undefined) view.watch(watch);
+	view.watch(watch);
 	const answering = withQuestions(view, host.questions, { theme, redraw, rowsOfScreen });
 	const leave = host.live.subscribe(redraw);
 	const clock = setInterval(redraw, 1_000);
@@ -92,6 +74,8 @@ class FleetOverlay {
 	private scrollBy = 0;
 	private page = 10;
 	private input: MessageInput | undefined;
+	/** What was written and not sent, by run. */
+	private readonly drafts = new Map<string, MessageInput>();
 	private deafUntil = 0;
 	private armed: { readonly runId: string; readonly until: number } | undefined;
 	private notice: { readonly text: string; readonly until: number } | undefined;
@@ -123,7 +107,8 @@ class FleetOverlay {
 		return this.current()?.runId;
 	}
 
-	watch(runId: string): void {
+	watch(runId: string | undefined): void {
+		if (runId === undefined) return;
 		this.selected = runId;
 		this.mode = { kind: "watch", runId };
 		this.top = "end";
@@ -171,6 +156,7 @@ class FleetOverlay {
 	}
 
 	handleInput(data: string): void {
+		if (data !== "x") this.armed = undefined;
 		if (this.input) return void this.handleMessage(data, this.input);
 		if (this.mode.kind === "watch") return void this.handleWatch(data);
 		this.handleList(data);
@@ -179,8 +165,8 @@ class FleetOverlay {
 	/** While the input is open every letter belongs to the message. */
 	private handleMessage(data: string, input: MessageInput): void {
 		if (matchesKey(data, "escape")) this.input = undefined;
-		else if (matchesKey(data, "enter")) this.send(input.text(), "turn-end");
-		else if (matchesKey(data, "ctrl+n")) this.send(input.text(), "now");
+		else if (matchesKey(data, "enter")) this.send(input, "turn-end");
+		else if (matchesKey(data, "ctrl+n")) this.send(input, "now");
 		else input.handleInput(data);
 	}
 
@@ -204,10 +190,8 @@ class FleetOverlay {
 		else if (is("pageUp")) this.move(-this.page);
 		else if (is("pageDown")) this.move(this.page);
 		else if (is("tab")) this.widen();
-		else if (is("enter")) {
-			const run = this.current();
-			if (run) this.watch(run.runId);
-		} else this.handleAction(data);
+		else if (is("enter")) this.watch(this.current()?.runId);
+		else this.handleAction(data);
 	}
 
 	private handleAction(data: string): void {
@@ -243,16 +227,21 @@ class FleetOverlay {
 			return void this.say("It has ended. r puts a request to resume it into the editor.");
 		}
 		this.watch(run.runId);
-		this.input = createMessageInput();
+		this.input = this.drafts.get(run.runId) ?? createMessageInput();
+		this.drafts.set(run.runId, this.input);
 	}
 
-	private send(text: string, when: "turn-end" | "now"): void {
+	private send(input: MessageInput, when: "turn-end" | "now"): void {
 		const run = this.current();
-		if (!run || text.trim() === "") return;
+		if (!run || input.text().trim() === "") return;
 		this.input = undefined;
+		this.drafts.delete(run.runId);
 		this.say("Sending …");
-		void this.fleet.message(run, text, when).then((sent) => {
-			if (!sent.ok) return void this.say(`Not delivered: ${sent.error}`);
+		void this.fleet.message(run, input.text(), when).then((sent) => {
+			if (!sent.ok) {
+				this.drafts.set(run.runId, input);
+				return void this.say(`Not delivered: ${sent.error}`);
+			}
 			this.say("Message queued");
 			void sent.value.settled.then((receipt) => this.say(`Message ${receiptText(receipt)}`));
 		});

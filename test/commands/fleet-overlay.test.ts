@@ -152,7 +152,9 @@ describe("the fleet view", () => {
 		assert.equal(auth.stops(), 0);
 		type(DOWN, "x");
 		assert.equal(auth.stops(), 0, "a second press on another run is the first one for it");
-		type("\u001b[A", "x", "x");
+		type("\u001b[A", "x", ENTER, ESC, "x");
+		assert.equal(auth.stops(), 0, "nor is it one after other keys");
+		type(ENTER, ESC, "x", "x");
 		assert.equal(auth.stops(), 1);
 		type(ESC);
 		assert.deepEqual(closed, [{ kind: "nothing" }]);
@@ -177,6 +179,17 @@ describe("the fleet view", () => {
 		assert.match(type("m", "a"), /├─ message to auth/);
 		assert.doesNotMatch(type(ESC), /├─ message to auth|^╭─ Agents/, "Esc closes the input only");
 		assert.equal(auth.sent.length, 2);
+		assert.match(type("m"), /│ > a/, "what was written and not sent is still there");
+	});
+
+	test("a message that could not be sent says why, and can be sent again", async (t) => {
+		const auth = liveRun("auth", fold(started), { message: async () => err("Run x does not answer") });
+		const { view, type } = openOverlay([auth.run]);
+		t.after(() => view.dispose());
+		type("m", ..."only src", ENTER);
+		await new Promise((resolve) => setImmediate(resolve));
+		assert.match(type(), /Not delivered: Run x does not answer/);
+		assert.match(type("m"), /│ > only src/);
 	});
 
 	test("watching shows the whole transcript, follows its end, and scrolls", (t) => {
