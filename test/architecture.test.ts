@@ -11,7 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	files: ["domain"],
 	"run-directory": ["domain", "files", "child/presence.ts", "child/protocol.ts"],
-	tree: ["domain", "files"],
+	tree: ["domain", "files", "child/protocol.ts", "child/slot-tickets.ts"],
 	child: ["domain", "files", "run-directory", "tree"],
 	definitions: ["domain"],
 	plan: ["domain", "run-directory/names.ts", "run-directory/places.ts", "definitions", "settings"],

@@ -23,6 +23,7 @@ const DEFAULTS = {
 	writeGuard: true,
 	leftovers: "end",
 	isolation: "none",
+	changes: "branch",
 	outputLimit: 51_200,
 	runRetentionDays: 14,
 	maxRuns: 200,

@@ -120,7 +120,7 @@ async function withEvidence(
 	tree: OwnTree,
 	receipt: Receipt,
 ): Promise<RunResult> {
-	const changes = await tree.end(lastProvider(state) ?? spec.model?.provider);
+	const changes = await tree.end(lastProvider(state) ?? spec.model?.provider, ended.outcome.kind);
 	const seen = await receipt.end(state, ended.outcome, ended.leftovers, changes);
 	return { ...resultOf(spec.runId, state, { ...ended, ...seen }), changes };
 }

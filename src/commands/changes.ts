@@ -1,10 +1,11 @@
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { Application } from "../domain/changes.ts";
 import type { Result } from "../domain/result.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { readResult } from "../run-directory/result.ts";
 import { createFleet, type FleetHost } from "../session/fleet.ts";
-import { type Application, applyChanges, diffOf, discardChanges, type Undone, undoChanges } from "../tree/apply.ts";
+import { applyChanges, diffOf, discardChanges, type Undone, undoChanges } from "../tree/apply.ts";
 import { tell } from "./profile-host.ts";
 import { locate, wholeOf, wordsOf } from "./steer.ts";
 

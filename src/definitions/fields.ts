@@ -49,8 +49,8 @@ export interface FieldReader {
 	/** False where the field is missing, unless another default is given. */
 	flag(field: Field, fallback?: boolean): boolean;
 	thinkingLevel(field: Field): ThinkingLevel | undefined;
-	/** One of these words; the first where the field is missing. */
-	choice<T extends string>(field: Field, options: readonly [T, ...T[]]): T;
+	/** One of these words; undefined where the field is missing. */
+	choice<T extends string>(field: Field, options: readonly T[]): T | undefined;
 	/** A field that has a meaning, but cannot be had yet: a definition that has it cannot be used. */
 	unavailable(field: Field, reason: string): void;
 	number(field: Field, min: number, max: number): number | undefined;
@@ -110,8 +110,8 @@ export function createFieldReader({ fields, lineOf }: Frontmatter, readBeside: R
 		},
 		choice(field, options) {
 			const value = text(field)?.toLowerCase();
-			const known = value === undefined ? options[0] : options.find((option) => option === value);
-			return known ?? complain(field, `must be ${options.join(" or ")}`) ?? options[0];
+			if (value === undefined) return undefined;
+			return options.find((option) => option === value) ?? complain(field, `must be ${options.join(" or ")}`);
 		},
 		unavailable(field, reason) {
 			if ((fields[field] ?? undefined) !== undefined) complain(field, reason);

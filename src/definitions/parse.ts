@@ -1,3 +1,4 @@
+import { CHANGES_POLICIES } from "../domain/changes.ts";
 import {
 	type AgentDefinition,
 	type DefinitionKind,
@@ -103,10 +104,10 @@ function parseFields(frontmatter: Frontmatter, kind: DefinitionKind, readBeside:
 		},
 		mayAsk: reader.flag("mayAsk", true),
 		output: reader.schema("output"),
-		isolation: reader.choice("isolation", ISOLATIONS),
+		isolation: reader.choice("isolation", ISOLATIONS) ?? "none",
+		changes: reader.choice("changes", CHANGES_POLICIES),
 		translated: [],
 	};
-	reader.choice("changes", ["branch"]);
 	reader.unavailable("network", "cannot be limited yet: leave the field out");
 	if (reader.problems.length > 0) return { kind: "rejected", name, problems: reader.problems, contradictory: false };
 	if (tools.ok && skills.ok) {

@@ -1,4 +1,5 @@
 import type { Amounts } from "./budget.ts";
+import type { ChangesPolicy } from "./changes.ts";
 import type { IsolationLevel } from "./isolation.ts";
 
 /** The three words by which a definition is called, and the three kinds of directory that hold definitions. */
@@ -48,6 +49,8 @@ export interface AgentDefinition {
 	readonly output: OutputSchema | undefined;
 	/** What it is kept apart from at least; the settings may ask for more. */
 	readonly isolation: IsolationLevel;
+	/** What happens to changes in a worktree of its own; undefined = what the settings say. */
+	readonly changes: ChangesPolicy | undefined;
 	/** What each field of a foreign file became; none for our own, whose fields mean what they say. */
 	readonly translated: readonly TranslatedField[];
 }

@@ -1,4 +1,5 @@
 import type { Amounts } from "./budget.ts";
+import type { ChangesPolicy } from "./changes.ts";
 import type { DefinitionKind, DefinitionSource, OutputSchema, Scope } from "./definition.ts";
 import type { IsolationLevel } from "./isolation.ts";
 
@@ -40,6 +41,8 @@ export interface RunSpec {
 	 * own it changes nothing of the person's either.
 	 */
 	readonly isolation: IsolationLevel;
+	/** What happens to changes in a worktree of its own; missing in runs of earlier versions. */
+	readonly changes?: ChangesPolicy;
 	/** What its receipt is made from; missing in runs of earlier versions, which have none. */
 	readonly receipt?: ReceiptSource;
 }

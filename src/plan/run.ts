@@ -1,6 +1,7 @@
 import { findDefinition } from "../definitions/lookup.ts";
 import { realPath } from "../definitions/real-path.ts";
 import { type Amounts, NO_AMOUNTS, smallest } from "../domain/budget.ts";
+import type { ChangesPolicy } from "../domain/changes.ts";
 import type { AgentDefinition } from "../domain/definition.ts";
 import { FINALIZE_TOOL } from "../domain/finalized.ts";
 import { strictest } from "../domain/isolation.ts";
@@ -56,7 +57,8 @@ export async function planRun(
 	const found = name === undefined ? undefined : findDefinition(surroundings.catalog, word, name);
 	if (found && !found.ok) return err(found.error.message);
 	const contract = contractFor(request.contract, found?.value);
-	if (parent.settings.refusal !== undefined) return err(parent.settings.refusal);
+	const refusal = refusalBy(parent.settings, found?.value);
+	if (refusal !== undefined) return err(refusal);
 	const cwd = planCwd(request.cwd, parent.cwd);
 	if (!cwd.ok) return cwd;
 	const { settings } = parent;
@@ -107,6 +109,7 @@ export async function planRun(
 			lifetime: request.lifetime,
 			leftovers: settings.leftovers,
 			isolation,
+			changes: changesFor(settings, found?.value),
 			receipt: receiptSource(settings.receipts, agent),
 		},
 		files: [...plan.value.files, ...sessionFiles(request)],
@@ -114,6 +117,17 @@ export async function planRun(
 		packet: { prompt: [...attachments.blocks, request.instructions].join("\n\n"), apiKey, tools, contract },
 	});
 }
+
+function refusalBy(
+	{ refusal, changes }: Parent["settings"],
+	definition: AgentDefinition | undefined,
+): string | undefined {
+	if (refusal !== undefined || definition?.changes !== "apply" || changes === "apply") return refusal;
+	return `"${definition.name}" has changes: apply, which your settings do not allow: set subagents.changes to "apply"`;
+}
+
+const changesFor = ({ changes }: Parent["settings"], definition: AgentDefinition | undefined): ChangesPolicy =>
+	definition?.changes ?? changes;
 
 /** Nothing is loaded for questions where nobody is there to ask, and no validator where there is nothing to validate. */
 const extensionsFor = (

@@ -122,6 +122,7 @@ function settingsWords(definition: AgentDefinition): string[] {
 		mayAsk ? undefined : "asks no questions",
 		definition.output === undefined ? undefined : "as an agent it answers with JSON",
 		definition.isolation === "none" ? undefined : `isolation: ${definition.isolation}`,
+		definition.changes === undefined ? undefined : `changes: ${definition.changes}`,
 		apiKey === undefined ? undefined : "own API key",
 	].filter((words) => words !== undefined);
 }

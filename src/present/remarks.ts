@@ -1,4 +1,4 @@
-import type { Changes } from "../domain/changes.ts";
+import type { Application, Changes } from "../domain/changes.ts";
 import type { SaidOfRun } from "../domain/kept-run.ts";
 import { modelName } from "../domain/model-name.ts";
 import { describeFailedModels } from "../domain/provider-failure.ts";
@@ -36,6 +36,7 @@ function changesWords(changes: Changes | undefined): readonly string[] {
 	if (!changes) return [];
 	const { at, ignored, leftOut } = changes;
 	const rest = [
+		...applicationWords(changes.application),
 		...(ignored === 0 ? [] : [`${counted(ignored, "ignored file")} not carried back`]),
 		...(leftOut.length === 0 ? [] : [`not carried back: ${listed(leftOut)}`]),
 	];
@@ -51,6 +52,17 @@ function changesWords(changes: Changes | undefined): readonly string[] {
 		default:
 			return unreachable(at);
 	}
+}
+
+function applicationWords(application: Application | undefined): readonly string[] {
+	if (!application) return [];
+	const { applied, conflicts, held, failure } = application;
+	if (failure !== undefined) return [`nothing was applied: ${failure}`];
+	return [
+		applied.length === 0 ? "nothing was applied" : `applied ${counted(applied.length, "file")}`,
+		...(conflicts.length === 0 ? [] : [`conflicts, left as they are: ${listed(conflicts)}`]),
+		...(held.length === 0 ? [] : [`never applied: ${listed(held)}`]),
+	];
 }
 
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import { splitList } from "../definitions/fields.ts";
 import { type TrustContext, trustOf } from "../definitions/trust.ts";
 import { limitIn } from "../domain/budget.ts";
+import { CHANGES_POLICIES, type ChangesPolicy } from "../domain/changes.ts";
 import { FOREIGN_SOURCES, type ForeignSource } from "../domain/definition.ts";
 import { ISOLATIONS, type IsolationLevel, isLooser } from "../domain/isolation.ts";
 import { MAX_TIMEOUT_SECONDS } from "../domain/longest-timeout.ts";
@@ -39,6 +40,8 @@ export interface Settings {
 	readonly headStart: boolean;
 	readonly leftovers: "end" | "keep";
 	readonly isolation: IsolationLevel;
+	/** What happens to changes of runs with a worktree of their own. */
+	readonly changes: ChangesPolicy;
 	/** Whether sub-agents of a session are kept from losing each other's changes. */
 	readonly writeGuard: boolean;
 	readonly outputLimit: number;
@@ -135,6 +138,11 @@ const FIELDS: { readonly [K in Exclude<keyof Settings, "refusal">]: Field<Settin
 	},
 	headStart: flag("headStart", true),
 	leftovers: choice("leftovers", ["end", "keep"]),
+	changes: {
+		...choice("changes", CHANGES_POLICIES),
+		mustBe: CHANGES_POLICIES.map((each) => `"${each}"`).join(" or "),
+		setBy: { kind: "tighten", isLooser: (asked, current) => asked === "apply" && current === "branch" },
+	},
 	isolation: {
 		...choice("isolation", ISOLATIONS),
 		mustBe: ISOLATIONS.map((each) => `"${each}"`).join(" or "),

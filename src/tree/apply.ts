@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
 	existsSync,
 	mkdirSync,
@@ -9,7 +10,9 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { ChangedFile, Changes } from "../domain/changes.ts";
+import { socketPathOf } from "../child/protocol.ts";
+import { takeTicket } from "../child/slot-tickets.ts";
+import type { Application, ChangedFile, Changes } from "../domain/changes.ts";
 import { err, messageOf, ok, type Result } from "../domain/result.ts";
 import type { RunResult } from "../domain/run-result.ts";
 import { fingerprint, gitEntry, put, statOf } from "./fingerprint.ts";
@@ -17,15 +20,6 @@ import { inProject } from "./git.ts";
 import { clearLayers, projectOf } from "./layers.ts";
 import { isWithin, projectLayerOf } from "./plan.ts";
 import { pathsIn } from "./program.ts";
-
-/** What became of the files that a run changed. */
-export interface Application {
-	readonly applied: readonly string[];
-	/** Changed by somebody since the run began: they stay as they are. */
-	readonly conflicts: readonly string[];
-	/** Never put into a project without a person who looks at them. */
-	readonly held: readonly string[];
-}
 
 type EndedRun = Pick<RunResult, "startedAt" | "changes">;
 
@@ -63,11 +57,12 @@ export async function applyChanges(
 	const up = join(layer, "up");
 	if (!changes || changes.at.kind === "nowhere") return err("this run changed nothing in a tree of its own");
 	if (root === undefined || !existsSync(up)) return err("its changes were already applied or discarded");
+	const turn = await takeTicket(queueOf(root), 1, new AbortController().signal, () => {});
 	try {
 		const all = await changesIn(changes, root, up, startedAt);
 		const held = all.filter(({ path, kind }) => isHeld(path, kind, root, up));
 		const open = all.filter((each) => !held.includes(each) && fingerprint(join(root, each.path)) !== goal(each, up));
-		const fitting = open.filter((each) => each.isAsBefore());
+		const fitting = open.filter((each) => !changes.raced.includes(each.path) && each.isAsBefore());
 		note(fitting, root, up, runDirectory);
 		const done = [...fitting.filter(isDeletion), ...fitting.filter((each) => !isDeletion(each))].filter((each) =>
 			applyOne(each, root, up),
@@ -77,8 +72,14 @@ export async function applyChanges(
 		return ok({ applied: pathsOf(done), conflicts: pathsOf(conflicts), held: pathsOf(held) });
 	} catch (error) {
 		return err(messageOf(error));
+	} finally {
+		turn.release();
 	}
 }
+
+/** Runs that end at the same time come one after the other: else both would find a file as it was. */
+const queueOf = (root: string) =>
+	join(dirname(socketPathOf("")), "apply", createHash("sha256").update(root).digest("hex").slice(0, 16));
 
 const pathsOf = (changes: readonly Change[]) => changes.map(({ path }) => path).sort();
 const isDeletion = ({ kind }: Change) => kind === "delete";

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, utimesSync } f
 import { join } from "node:path";
 import { branchOf, type ChangedFile, type Changes, changesOf, noChanges } from "../domain/changes.ts";
 import { messageOf } from "../domain/result.ts";
+import { statOf } from "./fingerprint.ts";
 import { inOwn, inProject, type Repository } from "./git.ts";
 import { projectOf } from "./layers.ts";
 import { withMounts } from "./namespace.ts";
@@ -75,7 +76,17 @@ async function toBranch(run: CarriedRun, snapshot: Snapshot, upper: Upper, layer
 	handOver(repository);
 	const name = branchOf(run.runId);
 	const at = await makeBranch(repository, name, commit);
-	return changesOf({ kind: "branch", name, commit: at, base }, files, { ignored, leftOut });
+	const raced = racedIn([...written, ...upper.deleted], snapshot, layer);
+	return changesOf({ kind: "branch", name, commit: at, base }, files, { ignored, leftOut, raced });
+}
+
+/** What was read of these may not be what the run has seen: its layer is older than the last change of the project's file. */
+function racedIn(paths: readonly string[], { repository, takenAt }: Snapshot, layer: string): readonly string[] {
+	const since = statOf(join(layer, "at"))?.mtimeMs ?? 0;
+	return paths.filter((path) => {
+		const changedAt = statOf(join(repository.root, path))?.ctimeMs ?? 0;
+		return changedAt >= since && changedAt <= takenAt;
+	});
 }
 
 /** Another process may have done the same for a run whose supervisor is gone: then its branch counts. */

@@ -8,6 +8,8 @@ import { pathsIn } from "./program.ts";
 export interface Snapshot {
 	readonly repository: Repository;
 	readonly tree: string;
+	/** When all files had been read. */
+	readonly takenAt: number;
 }
 
 /** Runs of ours, and what belongs to them. */
@@ -32,7 +34,7 @@ export async function takeSnapshot(root: string, runDirectory: string): Promise<
 	const input = [...dirty, ...untracked.filter((path) => canRead(join(root, path)))];
 	await inOwn(repository, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], { input });
 	const tree = (await inOwn(repository, ["write-tree", "--missing-ok"])).trim();
-	const snapshot = { repository, tree };
+	const snapshot = { repository, tree, takenAt: Date.now() };
 	writeFileSync(fileOf(runDirectory), JSON.stringify(snapshot), { mode: 0o600 });
 	return snapshot;
 }

@@ -42,6 +42,7 @@ describe("a definition's file", () => {
 			mayAsk: true,
 			output: undefined,
 			isolation: "none",
+			changes: undefined,
 			promptMode: "replace",
 			translated: [],
 		});
@@ -71,7 +72,7 @@ describe("a definition's file", () => {
 				"mayAsk: no",
 				"output: {type: array, items: {type: string}}",
 				"isolation: worktree",
-				"changes: branch",
+				"changes: apply",
 			],
 			"\n  You review.\n\n",
 		);
@@ -93,6 +94,7 @@ describe("a definition's file", () => {
 			mayAsk: false,
 			output: { type: "array", items: { type: "string" } },
 			isolation: "worktree",
+			changes: "apply",
 			promptMode: "replace",
 			translated: [],
 		});
@@ -102,7 +104,7 @@ describe("a definition's file", () => {
 		const problem = (line: string) => rejection([line]).problems.map(({ message }) => message);
 		assert.deepEqual(problem("isolation: full"), ["isolation must be none or pid-namespace or worktree"]);
 		assert.deepEqual(problem("isolation: true"), ["isolation must be text: put quotes around it"]);
-		assert.deepEqual(problem("changes: apply"), ["changes must be branch"]);
+		assert.deepEqual(problem("changes: merge"), ["changes must be branch or apply"]);
 		assert.deepEqual(problem("network: model"), ["network cannot be limited yet: leave the field out"]);
 		assert.deepEqual(problem("Isolation: worktree"), ['unknown field "Isolation": it is called "isolation"']);
 	});

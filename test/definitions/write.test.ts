@@ -80,6 +80,7 @@ const drafts = fc.record({
 	maxTurns: some(fc.integer({ min: 1 })),
 	mayAsk: some(fc.boolean()),
 	isolation: fc.constantFrom(...ISOLATIONS),
+	changes: some(fc.constantFrom("branch" as const, "apply" as const)),
 });
 type Draft = typeof drafts extends fc.Arbitrary<infer T> ? T : never;
 
@@ -108,6 +109,7 @@ const expectedOf = (draft: Draft, body: string) => ({
 	mayAsk: draft.mayAsk ?? true,
 	output: undefined,
 	isolation: draft.isolation,
+	changes: draft.changes,
 	promptMode: "replace",
 	translated: [],
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -131,6 +131,56 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 			told,
 			new RegExp(`^✓ Background agent worker .* completed, changed 1 file \\(\\+1 −0\\) on branch ${branch}`),
 		);
+	});
+});
+
+describe("changes that are applied when their run has completed", { skip: treeMissing() }, () => {
+	test("children that end one after the other: the first is applied, the second names its conflict [W5]", async (t) => {
+		const stage = await createStage(t, { settings: { subagents: { isolation: "worktree", changes: "apply" } } });
+		const { home, server } = stage;
+		home.write("a.txt", "one\n");
+		git(home.project, "init", "-q", "-b", "main", ".");
+		git(home.project, "add", "-A");
+		git(home.project, "commit", "-q", "-m", "first");
+		home.write(join(home.agentDir, "agent-profiles", "kept.md"), "---\nname: kept\nchanges: branch\n---\n");
+		const profiles: Record<string, object> = { kept: { profile: "kept" } };
+		const firstResult = () =>
+			[...stage.runs().values()].some(
+				({ spec, directory }) => spec.task === "x" && existsSync(join(directory, "result.json")),
+			);
+		const { result } = await delegate(home, server, {
+			extension: EXTENSION,
+			args: { tasks: ["x", "y", "kept"].map((name) => ({ name, prompt: name, ...profiles[name] })) },
+			child: async ({ turn, lastUser }) => {
+				if (turn === 0)
+					return bash(`echo ${lastUser} >> a.txt; echo ${lastUser} > ${lastUser}.txt; echo x > .gitignore`);
+				if (lastUser === "y") await until(firstResult, "the end of the first");
+				return text("done");
+			},
+		});
+		const [x = "", y = "", kept = ""] = result.text.split(/\n(?=✓)/);
+		assert.match(x, /applied 2 files\n {2}never applied: \.gitignore/);
+		assert.match(y, /applied 1 file\n {2}conflicts, left as they are: a\.txt\n {2}never applied: \.gitignore/);
+		assert.doesNotMatch(kept, /applied/);
+		const [a, ...others] = ["a.txt", "x.txt", "y.txt"].map((name) => readFileSync(join(home.project, name), "utf8"));
+		assert.deepEqual([a, ...others], ["one\nx\n", "x\n", "y\n"]);
+		assert.equal(existsSync(join(home.project, "kept.txt")), false);
+		assert.equal(git(home.project, "branch", "--list", "subagents/*").split("\n").length, 3);
+	});
+
+	test("a definition cannot ask for it where the settings do not: the run is refused with what to do [X39]", async (t) => {
+		const stage = await create(t);
+		stage.define("agent-profiles/eager.md", ["name: eager", "changes: apply"]);
+		const { result, childRequests } = await delegate(stage.home, stage.server, {
+			extension: EXTENSION,
+			args: { tasks: [{ name: "t", prompt: "go", profile: "eager" }] },
+			child: () => text("never"),
+		});
+		assert.match(
+			result.text,
+			/^✗ t: error — "eager" has changes: apply, which your settings do not allow: set subagents\.changes/,
+		);
+		assert.deepEqual(childRequests, []);
 	});
 });
 

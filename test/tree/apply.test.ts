@@ -88,6 +88,17 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.deepEqual([read("a"), read("b"), existsSync(join(yard.project, "c"))], ["start\n", "mine\n", false]);
 	});
 
+	test("a file that somebody changed before the state of the project was written down is a conflict too [W5]", async () => {
+		for (const path of ["a", "b"]) yard.write(path, "start\n");
+		yard.commit();
+		const run = await yard.run("echo run >> a; echo run >> b", {
+			afterwards: () => yard.write("a", "start\nby the person\n"),
+		});
+		assert.deepEqual(run.changes.raced, ["a"]);
+		assert.deepEqual(await apply(run), { applied: ["b"], conflicts: ["a"], held: [] });
+		assert.equal(read("a"), "start\nby the person\n");
+	});
+
 	test("configuration that programs read, paths below a link and links that leave the project are never applied", async () => {
 		yard.write("a", "1\n");
 		const outside = join(yard.root, "outside");

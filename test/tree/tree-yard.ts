@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Changes } from "../../src/domain/changes.ts";
 import { removeTree } from "../../src/files/remove-tree.ts";
 import { createRunId } from "../../src/plan/ids.ts";
@@ -61,6 +62,7 @@ export function createTreeYard(): TreeYard {
 			git(directory, "commit", "-q", "--allow-empty", "-m", "first");
 		},
 		async run(command, { cwd = project, afterwards = () => {} } = {}) {
+			await setTimeout(20); // the clock of files ticks more slowly than ours
 			const runId = createRunId(new Date());
 			const directory = join(home, ".pi", "agent", "subagents", "runs", "project", runId);
 			mkdirSync(directory, { recursive: true, mode: 0o700 });

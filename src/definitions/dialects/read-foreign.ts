@@ -155,6 +155,7 @@ function definitionOf(
 		mayAsk: true,
 		output: undefined,
 		isolation: "none",
+		changes: undefined,
 		translated,
 	};
 }

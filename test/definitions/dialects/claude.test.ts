@@ -36,6 +36,7 @@ describe("an agent of Claude Code", () => {
 				mayAsk: true,
 				output: undefined,
 				isolation: "none",
+				changes: undefined,
 				translated: [],
 			},
 		);
