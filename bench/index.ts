@@ -2,6 +2,7 @@ import { benchCold } from "./cold.ts";
 import { benchDefinitions, benchForeign } from "./definitions.ts";
 import { benchFollower } from "./follower.ts";
 import { benchHistory } from "./history.ts";
+import { benchReceipts } from "./receipts.ts";
 import { benchLoad, benchStart } from "./start.ts";
 import { benchWindows } from "./windows.ts";
 import { benchWriteGuard } from "./write-guard.ts";
@@ -14,6 +15,7 @@ const BENCHES = {
 	follower: benchFollower,
 	windows: benchWindows,
 	definitions: benchDefinitions,
+	receipts: benchReceipts,
 	"write-guard": benchWriteGuard,
 	"foreign-definitions": async () => benchForeign(),
 } as const;

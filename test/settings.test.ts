@@ -237,6 +237,17 @@ describe("settings", () => {
 		assert.deepEqual(load({ isProjectTrusted: false }).warnings, []);
 	});
 
+	test("A project can switch receipts on, and not off (X39)", () => {
+		write(ofProject(), { subagents: { receipts: false } });
+		const { settings, warnings } = load();
+		assert.equal(settings.receipts, true);
+		assert.match(warnings[0] ?? "", /subagents\.receipts cannot be loosened by a project; true is used$/);
+		write(person(), { subagents: { receipts: false } });
+		assert.equal(load().settings.receipts, false);
+		write(ofProject(), { subagents: { receipts: true } });
+		assert.equal(load().settings.receipts, true);
+	});
+
 	test("X19: isolation: a project can ask for it, trusted or not asked about, and cannot take it away", () => {
 		write(ofProject(), { subagents: { isolation: "pid-namespace" } });
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, isolation: "pid-namespace" }, warnings: [] });

@@ -25,9 +25,9 @@ export async function walk(root: string, since: number | undefined, deadline: nu
 	const changed = new Map<string, number>();
 	let entries = 0;
 	for (const path of filesBelow(root)) {
-		if (++entries > MAX_ENTRIES) return err(`there are more than ${MAX_ENTRIES} files`);
+		const problem = whyStop(++entries, files.size, deadline);
+		if (problem !== undefined) return err(problem);
 		if (entries % AT_A_TIME === 0) await breathe();
-		if (Date.now() > deadline) return err("looking through the directory took too long");
 		if (path === undefined) continue;
 		files.add(path);
 		const at = since === undefined ? 0 : (lstatSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0);
@@ -36,12 +36,19 @@ export async function walk(root: string, since: number | undefined, deadline: nu
 	return ok({ files, changed });
 }
 
+function whyStop(entries: number, files: number, deadline: number): string | undefined {
+	// So many files, and as many directories.
+	if (entries > 2 * MAX_ENTRIES || files > MAX_ENTRIES) return `there are more than ${MAX_ENTRIES} files`;
+	return Date.now() > deadline ? "looking through the directory took too long" : undefined;
+}
+
 /** Undefined for each directory: it counts too. */
 function* filesBelow(root: string): Generator<string | undefined> {
 	const waiting = [root];
 	for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
+		const above = directory.endsWith(sep) ? directory : directory + sep;
 		for (const entry of entriesOf(directory)) {
-			const path = join(directory, entry.name);
+			const path = above + entry.name; // `join` took a third of the time
 			if (!entry.isDirectory()) yield path;
 			else if (!SKIPPED.includes(entry.name) && !path.endsWith(sep + RUNS)) waiting.push(path);
 		}
