@@ -42,6 +42,8 @@ export interface RunState {
 	readonly steers: readonly SentSteer[];
 	/** What it asks the person at the moment, oldest first. */
 	readonly questions: readonly Question[];
+	/** Since when it asks, and for how long it has stood still before: while it asks its time limit does, too. */
+	readonly stood: { readonly since: number; readonly ms: number };
 	readonly usage: Usage;
 	readonly settled: boolean;
 	readonly stopCause: StopCause | undefined;
@@ -68,6 +70,7 @@ export const initialState: RunState = {
 	turns: 0,
 	steers: [],
 	questions: [],
+	stood: { since: 0, ms: 0 },
 	usage: noUsage,
 	settled: false,
 	stopCause: undefined,
@@ -121,9 +124,13 @@ function fold(state: RunState, event: RunEvent): RunState {
 		case "steer-received":
 			return withReceived(state, event.ids);
 		case "asked":
-			return { ...state, questions: [...state.questions, event.question] };
+			return withQuestions(state, [...state.questions, event.question], event.at);
 		case "question-closed":
-			return { ...state, questions: state.questions.filter(({ id }) => id !== event.id) };
+			return withQuestions(
+				state,
+				state.questions.filter(({ id }) => id !== event.id),
+				event.at,
+			);
 		case "working":
 			return state.settled ? { ...state, settled: false } : state;
 		case "settled":
@@ -156,6 +163,13 @@ const budgetWrapUp = (before: WrapUp | undefined, { reason, stage }: BudgetWrapU
 	reason: before?.reason.kind === "budget" ? before.reason : reason,
 	stage,
 });
+
+function withQuestions(state: RunState, questions: RunState["questions"], at: number): RunState {
+	const [did, does] = [state.questions.length > 0, questions.length > 0];
+	const { since, ms } = state.stood;
+	const stood = did && !does ? { since: 0, ms: ms + Math.max(0, at - since) } : { since: did ? since : at, ms };
+	return { ...state, questions, stood };
+}
 
 /** A supervisor hands a steer that its first pi did not receive to the next one: it is the same steer. */
 function withQueued(state: RunState, steer: SentSteer): RunState {

@@ -14,6 +14,8 @@ export interface Doing {
 	readonly text: string;
 	/** Which end of the text matters where it does not fit. */
 	readonly keep: "start" | "end";
+	/** Milliseconds that do not count against its time limit. */
+	readonly stood?: number;
 	/** Since when, where that is worth a column; else 0. */
 	readonly since: number;
 	/** What stands behind the text however little room there is. */
@@ -29,7 +31,8 @@ export function doingOf(state: RunState, place: PreviewPlace): Doing {
 	if (question) return askingText(question, state.questions.length - 1);
 	const doing = activityText(state, place);
 	const isModels = state.activity.kind === "thinking" || state.activity.kind === "writing";
-	return state.wrapUp && isModels ? { ...doing, word: "wrapping up" } : doing;
+	const stood = state.stood.ms > 0 ? { stood: state.stood.ms } : {};
+	return { ...doing, ...stood, ...(state.wrapUp && isModels ? { word: "wrapping up" } : {}) };
 }
 
 function activityText({ activity, partial }: RunState, place: PreviewPlace): Doing {
@@ -108,7 +111,12 @@ export interface Timed {
 /** What is said of a running task at this moment: clocks go on between two events. */
 export function doingNow(task: Timed, now: number): Doing {
 	const { startedAt, timeout, grace = 0, doing = STARTING } = task;
-	if (timeout > 0 && now - startedAt > timeout * 1_000 && doing.word !== "wrapping up" && doing.word !== "asks") {
+	if (
+		timeout > 0 &&
+		now - startedAt - (doing.stood ?? 0) > timeout * 1_000 &&
+		doing.word !== "wrapping up" &&
+		doing.word !== "asks"
+	) {
 		const end = grace > 0 ? `ends after ${durationText(grace * 1_000)} without a tool call` : "is being stopped";
 		return { word: "over", text: `its ${durationText(timeout * 1_000)} limit: ${end}`, keep: "start", since: 0 };
 	}

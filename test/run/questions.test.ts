@@ -159,7 +159,9 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		await person.hears("question");
 		await new Promise((resolve) => setTimeout(resolve, 2_500));
 		person.answer("q1", true);
-		assert.equal(endOf(await run.done).outcome.kind, "completed");
+		const state = await run.done;
+		assert.equal(endOf(state).outcome.kind, "completed");
+		assert.ok(state.stood.ms >= 2_400, `${state.stood.ms} ms`);
 	});
 
 	test("a question that the child takes back, or that its end leaves open, is closed for the person", async () => {
