@@ -23,7 +23,9 @@ export async function soakWriteGuard(schedules: number): Promise<Verdict[]> {
 			none("200 schedules of two real sub-agents", two),
 			none("200 schedules of three real sub-agents", three),
 			some("the control with real sub-agents", controlWithPi),
-			...Object.entries(medians).map(([tool, added]) => atMost(`added to a ${tool} of 100 kB`, added, 1, "ms")),
+			...Object.entries(medians).map(([tool, added]) =>
+				atMost(`added by the guard, ${tool} of 100 kB`, added, 1, "ms"),
+			),
 		];
 	} finally {
 		rmSync(directory, { recursive: true, force: true });

@@ -20,8 +20,8 @@ describe("random schedules of two and three writers", () => {
 		assert.ok(acknowledged > 4_000, String(acknowledged));
 	});
 
-	test("F59: the control: without the guard more than a tenth is lost", async () => {
+	test("F59: the control: without the guard more than a fifth is lost", async () => {
 		const { lost, acknowledged } = await playSchedules(directory, seeds(100), "unguarded");
-		assert.ok(lost.length > acknowledged / 10, `${lost.length} of ${acknowledged}`);
+		assert.ok(lost.length > acknowledged / 5, `${lost.length} of ${acknowledged}`);
 	});
 });
