@@ -15,7 +15,7 @@ import { shorten } from "./answer-lines.ts";
 import { fleetKeyText } from "./fleet-key.ts";
 import { escapeLines } from "./preset-text.ts";
 import { sanitizeLine } from "./sanitize.ts";
-import { SIGNS } from "./task-state.ts";
+import { SIGNS, WORDS } from "./task-state.ts";
 import { describeEnd } from "./text.ts";
 
 /** What the completion message carries for its renderer. */
@@ -52,6 +52,9 @@ export const STATUS_SIGNS = {
 	failed: SIGNS.failed,
 	aborted: SIGNS.stopped,
 } as const;
+
+/** What a person reads on the screen, the same as everywhere; the model is told B's words. */
+export const STATUS_WORDS = { completed: WORDS.done, failed: WORDS.failed, aborted: WORDS.stopped } as const;
 
 /** What is told when a background run has ended: a notice to the person, a message with more to show to the session. */
 export interface CompletionText {

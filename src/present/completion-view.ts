@@ -1,11 +1,12 @@
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import type { Component } from "@earendil-works/pi-tui";
-import { type CompletionDetails, STATUS_SIGNS } from "./background-text.ts";
+import { type CompletionDetails, STATUS_SIGNS, STATUS_WORDS } from "./background-text.ts";
 import { fitLine } from "./fit.ts";
 import { markdownRows } from "./markdown-view.ts";
 import { receiptRows } from "./receipt-view.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { renderTruncatedText } from "./text-view.ts";
+import { costText, durationText, tokensText } from "./units.ts";
 
 const SHOWN_LINES = 3;
 
@@ -61,8 +62,7 @@ function headline(
 	width: number,
 	theme: Theme,
 ): string {
-	const price = cost.toFixed(4);
-	const spent = tokens > 0 ? ` • ${tokens} tokens${price === "0.0000" ? "" : ` $${price}`}` : "";
-	const line = `${STATUS_SIGNS[status]} ${sanitizeLine(preset)} ${status} in the background • ${seconds}s${spent} • ${runId}`;
+	const figures = [durationText(seconds * 1_000), tokensText(tokens, 0), costText(cost, tokens), runId].join(" · ");
+	const line = `${STATUS_SIGNS[status]} ${sanitizeLine(preset)} ${STATUS_WORDS[status]} in the background · ${figures}`;
 	return theme.fg(status === "completed" ? "success" : "error", fitLine(line, width));
 }

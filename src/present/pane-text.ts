@@ -4,7 +4,7 @@ import { cut, describeMessage } from "../domain/messages.ts";
 import { questionEndText, questionText } from "../domain/question.ts";
 import type { Failure, RunResult } from "../domain/run-result.ts";
 import { steerText } from "../domain/steer.ts";
-import { STATUS_SIGNS } from "./background-text.ts";
+import { STATUS_SIGNS, STATUS_WORDS } from "./background-text.ts";
 import { receiptLines } from "./receipt-text.ts";
 import { remarksOn } from "./remarks.ts";
 import { sanitize, sanitizeLine } from "./sanitize.ts";
@@ -52,5 +52,5 @@ export function paneEnd(result: RunResult | undefined): string {
 	const reason = outcome.kind === "failed" ? ` — ${sanitizeLine(describeFailure(outcome.failure))}` : "";
 	const remarks = result ? remarksOn(result).map((remark) => `, ${sanitizeLine(remark)}`) : [];
 	const receipt = receiptLines(result?.receipt).map((line) => `  ${line}\n`);
-	return `\n${STATUS_SIGNS[status]} ${status}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n${receipt.join("")}`;
+	return `\n${STATUS_SIGNS[status]} ${STATUS_WORDS[status]}${cut(reason, MAX_REASON_CHARS)}${remarks.join("")}\n${receipt.join("")}`;
 }

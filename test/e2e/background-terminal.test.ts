@@ -29,13 +29,13 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 		const requests = server.requests.filter(isParent).length;
 
 		release(task);
-		const ended = await terminal.waitFor(/✓ scout completed in the background • \d+s • 16 tokens/);
+		const ended = await terminal.waitFor(/✓ scout done in the background · \d+s · 16 · \$0\.00 · \d{8}-/);
 		assert.doesNotMatch(ended, /^ ?agents: \d/m);
 		assert.match(ended, /^ *answer of look for *$/m);
 		assert.doesNotMatch(ended, /^ *finding 9 *$/m);
 		await terminal.sendKeys("C-o");
-		const expanded = await terminal.waitFor(/tokens[\s\S]*finding 8\s+finding 9/);
-		assert.match(expanded, /✓ scout completed/);
+		const expanded = await terminal.waitFor(/in the background[\s\S]*finding 8\s+finding 9/);
+		assert.match(expanded, /✓ scout done/);
 		await terminal.type("/subagents list");
 		await terminal.sendKeys("Escape", "Enter");
 		await terminal.waitFor(/Sub-agents: 0 running, 0 queued, 1 ended\s+✓ scout: done, \d+s, in the background/);
@@ -78,10 +78,10 @@ for (const end of ["quits", "is killed"] as const) {
 		await ended(look);
 		const second = await open();
 		try {
-			const found = await second.waitFor(/✓ scout completed in the background[\s\S]*answer of look/);
+			const found = await second.waitFor(/✓ scout done in the background[\s\S]*answer of look/);
 			assert.match(found, /agents: 1 in background · alt\+a/);
 			release("linger");
-			const last = await second.waitFor(/answer of look[\s\S]*✓ scout completed[\s\S]*answer of linger/);
+			const last = await second.waitFor(/answer of look[\s\S]*✓ scout done[\s\S]*answer of linger/);
 			assert.doesNotMatch(last, /^ ?agents: \d/m);
 			await second.sendKeys("C-d");
 			await second.waitForExit();
@@ -90,7 +90,7 @@ for (const end of ["quits", "is killed"] as const) {
 		}
 		const third = await open();
 		try {
-			await third.waitFor(/(?:✓ scout completed[\s\S]*){2}/);
+			await third.waitFor(/(?:✓ scout done[\s\S]*){2}/);
 		} finally {
 			await third.dispose();
 		}

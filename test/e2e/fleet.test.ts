@@ -54,7 +54,7 @@ for (const columns of [100, 60]) {
 		await terminal.waitFor(/agents: 1 running, 1 in background · alt\+a/);
 		home.write("go", "");
 		await terminal.waitFor(/● alpha +moved to the background/, 30_000);
-		await terminal.waitFor(/✓ alpha completed in the background/, 30_000);
+		await terminal.waitFor(/✓ alpha done in the background/, 30_000);
 		const told = await terminal.waitFor(/the bold answer of alpha/);
 		assert.doesNotMatch(told, /\*\*bold\*\*/);
 		assert.match(

@@ -111,8 +111,8 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		const [first, second] = await tmux.others(2);
 		assert.ok(first && second);
 		const transcript = readFileSync(join(well.directory, "transcript.log"), "utf8");
-		const shown = await tmux.waitFor(first.id, "✓ completed");
-		assert.ok(shown.includes(`${transcript}\n✓ completed\n`), shown);
+		const shown = await tmux.waitFor(first.id, "✓ done");
+		assert.ok(shown.includes(`${transcript}\n✓ done\n`), shown);
 		await tmux.waitFor(second.id, "✗ failed — Sub-agent process exited with code 3: no key");
 		await Promise.all([waitGone(first.pid), waitGone(second.pid)]);
 	});
