@@ -61,6 +61,16 @@ const yamlApart: Plugin = {
 	},
 };
 
+/** So is what a parent does for runs with a tree of their own. */
+const treeApart: Plugin = {
+	name: "tree-apart",
+	setup({ onResolve }) {
+		onResolve({ filter: /tree\/parent-side\.ts$/ }, ({ kind }) =>
+			kind === "entry-point" ? undefined : { path: "./tree.cjs", external: true },
+		);
+	},
+};
+
 const shared: BuildOptions = {
 	outdir,
 	bundle: true,
@@ -97,9 +107,10 @@ await build({
 		index: join(root, "src/index.ts"),
 		supervisor: join(root, "src/child/supervisor.ts"),
 		pane: join(root, "src/pane/show.ts"),
+		tree: join(root, "src/tree/parent-side.ts"),
 		yaml: "yaml",
 	},
-	plugins: [hostModules, yamlApart],
+	plugins: [hostModules, yamlApart, treeApart],
 	format: "cjs",
 	outExtension: { ".js": ".cjs" },
 	define: { "import.meta.url": "bundleUrl" },

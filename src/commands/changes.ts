@@ -5,7 +5,7 @@ import type { RunResult } from "../domain/run-result.ts";
 import { sanitizeLine } from "../present/sanitize.ts";
 import { readResult } from "../run-directory/result.ts";
 import { createFleet, type FleetHost } from "../session/fleet.ts";
-import { applyChanges, diffOf, discardChanges, type Undone, undoChanges } from "../tree/apply.ts";
+import type { Undone } from "../tree/apply.ts";
 import { tell } from "./profile-host.ts";
 import { locate, wholeOf, wordsOf } from "./steer.ts";
 
@@ -29,6 +29,7 @@ export async function actOnChanges(args: string, host: FleetHost, context: Exten
 }
 
 async function carryOut(verb: Verb, result: RunResult, directory: string): Promise<Result<string>> {
+	const { applyChanges, diffOf, discardChanges, undoChanges } = await import("../tree/parent-side.ts");
 	switch (verb) {
 		case "diff":
 			return await diffOf(result, directory);

@@ -16,8 +16,6 @@ import type { Finding } from "../present/doctor-text.ts";
 import { tmuxMissing } from "../run/tmux-pane.ts";
 import { homeRunsOf, projectRunsOf, type RunPlaces } from "../run-directory/places.ts";
 import type { LoadedSettings, Settings } from "../settings/settings.ts";
-import { runBranches } from "../tree/git.ts";
-import { whyNoTree } from "../tree/layers.ts";
 
 const MIN_NODE = [22, 19] as const;
 
@@ -141,6 +139,7 @@ export async function checkIsolation(
 ): Promise<readonly Finding[]> {
 	const askers = callable(catalog, "profile").filter(({ isolation }) => isolation === "worktree");
 	if (settings.isolation !== "worktree" && askers.length === 0) return [];
+	const { whyNoTree } = await import("../tree/parent-side.ts");
 	const why = await whyNoTree(cwd, agentDirectory);
 	if (why === undefined) return [{ level: "fine", title: "Isolation: runs can have a tree of their own", lines: [] }];
 	const who = [
@@ -157,6 +156,7 @@ export async function checkIsolation(
 
 /** Nobody deletes them but the person. */
 export async function checkBranches(cwd: string): Promise<readonly Finding[]> {
+	const { runBranches } = await import("../tree/parent-side.ts");
 	const branches = await runBranches(cwd);
 	if (branches.length === 0) return [];
 	const count = branches.length === 1 ? "1 branch" : `${branches.length} branches`;

@@ -4,13 +4,13 @@ import { kill, stopOrphans } from "../child/stop-ladder.ts";
 import { lastProvider, resultWithout } from "../domain/conclude.ts";
 import type { RunEvent } from "../domain/event.ts";
 import type { Failure, RunResult } from "../domain/run-result.ts";
+import type { RunSpec } from "../domain/spec.ts";
 import { initialState, type RunState, reduce } from "../domain/state.ts";
 import { isTrusted } from "../files/private.ts";
 import { FILES } from "../run-directory/names.ts";
 import { isRunPath } from "../run-directory/places.ts";
 import { follow, openTrail, readRun, readSpec } from "../run-directory/read.ts";
 import { leaveResult } from "../run-directory/result.ts";
-import { endTree } from "../tree/own-tree.ts";
 import { type ControlClient, connectControl } from "./control-client.ts";
 
 /** A run that was started, by whomever. */
@@ -115,8 +115,13 @@ async function leaveLost(
 	failure: Failure,
 ): Promise<RunResult> {
 	const spec = isTrusted(directory) ? await readSpec(directory) : undefined;
-	const changes = spec && (await endTree(spec, directory, lastProvider(state) ?? spec.model?.provider));
+	const changes = spec?.isolation === "worktree" ? await changesOf(spec, directory, state) : undefined;
 	return await leaveResult(directory, { ...resultWithout(runId, state, failure, Date.now()), changes });
+}
+
+async function changesOf(spec: RunSpec, directory: string, state: RunState): Promise<RunResult["changes"]> {
+	const { endTree } = await import("../tree/parent-side.ts");
+	return await endTree(spec, directory, lastProvider(state) ?? spec.model?.provider);
 }
 
 /** Whether what somebody wrote down of a run can be ours: nothing else is ever read or connected to. */
