@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { RunResult } from "../../src/domain/run-result.ts";
 import { text, toolCall } from "../rig/model-server.ts";
+import { git, treeMissing } from "../rig/own-tree.ts";
 import { until } from "../rig/until.ts";
 import { createStage, success } from "./agent-stage.ts";
 import { stage as backgroundStage, isParent, MESSAGE, runIdIn, status } from "./background-stage.ts";
@@ -151,4 +152,39 @@ test("A background run's end, its status and its output tell its receipt, the sa
 		{ type: "text", text: `${line}\n${warning}` },
 	]);
 	await second.leave();
+});
+
+test("A run with a tree of its own has its receipt from the layer, and what it says it wrote is looked for there (R3)", {
+	skip: treeMissing(),
+}, async (t) => {
+	const stage = await createStage(t, RECEIPTS);
+	const { home } = stage;
+	home.write("kept.txt", "kept\n");
+	home.write("gone.txt", "gone\n");
+	git(home.project, "init", "-q", "-b", "main", ".");
+	git(home.project, "add", "-A");
+	git(home.project, "commit", "-q", "-m", "first");
+	stage.define("agent-profiles/apart.md", ["name: apart", "isolation: worktree"]);
+	const [outcome] = await stage.call(
+		[{ tool: "delegate_to_subagents", profile: "apart", tasks: [{ name: "t", prompt: "apart" }] }],
+		{
+			apart: [
+				toolCall("bash", { command: "echo more >> kept.txt && rm gone.txt && mkdir sub && echo n > sub/new.txt" }),
+				text("I wrote sub/new.txt and created sub/lie.txt."),
+			],
+		},
+	);
+	const lines = outcome?.text.split("\n") ?? [];
+	assert.ok(lines.includes("  changed kept.txt, sub/new.txt (+2 −0) · removed gone.txt"), outcome?.text);
+	assert.equal(lines.at(-1), "  ! it says that it wrote sub/lie.txt: nothing shows that");
+	const { directory } = stage.runs().get("apart") ?? { directory: "" };
+	const { receipt } = JSON.parse(readFileSync(join(directory, "result.json"), "utf8")) as RunResult;
+	assert.deepEqual(
+		receipt?.files.map(({ path, how }) => [path, how]),
+		[
+			["gone.txt", "layer"],
+			["kept.txt", "layer"],
+			["sub/new.txt", "layer"],
+		],
+	);
 });

@@ -178,6 +178,7 @@ test("A look executes nothing that a repository names and leaves its index as it
 	set("core.pager", script);
 	set("core.sshCommand", script);
 	place.write("a.txt", "A\n"); // of the same size, so that only its content tells
+	await settle();
 	const index = indexOf(place);
 	const changed = await place.seen(() => {
 		place.write("b.txt", "B\n");
