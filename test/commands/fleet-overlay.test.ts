@@ -6,6 +6,7 @@ import { findRun, wordsOf } from "../../src/commands/steer.ts";
 import { resultOf } from "../../src/domain/conclude.ts";
 import type { RunEvent } from "../../src/domain/event.ts";
 import type { Question } from "../../src/domain/question.ts";
+import type { RunReceipt } from "../../src/domain/receipt.ts";
 import { err, ok } from "../../src/domain/result.ts";
 import { initialState, type RunState, reduce } from "../../src/domain/state.ts";
 import type { Receipt } from "../../src/domain/steer.ts";
@@ -89,6 +90,24 @@ function openOverlay(runs: readonly LiveRun[], watch?: string) {
 const [ESC, ENTER, DOWN, CTRL_N] = ["\u001b", "\r", "\u001b[B", "\u000e"];
 
 describe("the fleet view", () => {
+	test("a run that has ended shows its receipt, in the list and below its transcript (R6)", (t) => {
+		const state = fold(started);
+		const end = { endedAt: Date.now(), exit: { kind: "code", code: 0 }, leftovers: [], artifactErrors: [] } as const;
+		const outcome = { kind: "completed", text: "I wrote x.md", end: "natural" } as const;
+		const receipt: RunReceipt = {
+			files: [{ path: "a.txt", change: "changed", added: 3, removed: 1, how: "tool" }],
+			scan: { kind: "complete" },
+			...{ commands: [], tests: [], models: [], usage: noUsage, unseen: ["x.md"] },
+		};
+		const done = reduce(state, { type: "ended", result: resultOf("r", state, { outcome, ...end, receipt }) });
+		const { view, screen, type } = openOverlay([liveRun("auth", done).run]);
+		t.after(() => view.dispose());
+		for (const shown of [screen().join("\n"), type(ENTER)]) {
+			assert.match(shown, /changed a\.txt \(\+3 −1\)/);
+			assert.match(shown, /! it says that it wrote x\.md: nothing shows that/);
+		}
+	});
+
 	test("questions are answered in it while it is open: a opens them, and letters of a message do not", (t) => {
 		let now = 0;
 		t.mock.method(performance, "now", () => now);
