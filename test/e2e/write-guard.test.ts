@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, statSync, symlinkSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { takeTicket } from "../../src/child/slot-tickets.ts";
@@ -243,7 +244,9 @@ describe("sub-agents that change the same files", () => {
 		const ledgers = new Map(stage.specs().map(({ task, writeGuard }) => [task, writeGuard]));
 		assert.equal(ledgers.get("now"), ledgers.get("later"));
 		assert.notEqual(ledgers.get("now"), ledgers.get("other"));
-		assert.ok(!ledgers.get("now")?.startsWith(stage.home.project));
+		const shared = join(stage.home.temporary, `pi-subagents-${userInfo().uid}`);
+		assert.ok(ledgers.get("now")?.startsWith(`${shared}/writes/`), "in a directory of this user alone");
+		assert.equal(statSync(shared).mode & 0o777, 0o700);
 	});
 });
 
