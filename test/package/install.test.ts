@@ -25,7 +25,7 @@ import { piCommand, runPi } from "../rig/pi.ts";
 import { type LoopbackNpm, startLoopbackNpm } from "./loopback-npm.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const MAX_BYTES_WITHOUT_DOCS = 500_000;
+const MAX_BYTES_WITHOUT_DOCS = 700_000;
 
 interface PackedFile {
 	readonly path: string;
