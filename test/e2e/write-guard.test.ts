@@ -232,6 +232,13 @@ describe("sub-agents that change the same files", () => {
 		);
 	});
 
+	test("the guard is off where each run has a tree of its own", async (t) => {
+		const stage = await createGuardStage(t, { isolation: "worktree" });
+		await stage.start([[delegateCall(["alone"])]], {}).done; // where that isolation is not available, the run says so
+		const [spec] = stage.specs();
+		assert.deepEqual([spec?.isolation, spec?.writeGuard], ["worktree", undefined]);
+	});
+
 	test("siblings of one session share a ledger, also in the background; another session has its own", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.home.write(
