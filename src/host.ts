@@ -12,10 +12,10 @@ import { createRunStore, type RunStore } from "./records/run-store.ts";
 import { homeRunsOf } from "./run-directory/places.ts";
 import { createBackground } from "./session/background.ts";
 import { createBudget } from "./session/budget.ts";
-import type { SessionPort } from "./session/completion.ts";
-import { createKeep } from "./session/keep-run.ts";
+import type { SessionPort } from "./session/end-announcements.ts";
 import { createLiveRuns, type LiveRuns } from "./session/live-runs.ts";
 import { createRunEvents } from "./session/run-events.ts";
+import { createSaveRun } from "./session/save-run.ts";
 import { closeSession } from "./session/session-files.ts";
 
 /** The tools' host, and the session it is in at the moment. */
@@ -72,7 +72,7 @@ export function createHost(pi: ExtensionAPI): LiveHost {
 		...{ pi, command, store, library, background, live, questions, budget, headStart, changedFiles, warn, post },
 		failedCalls: new Set(),
 		resuming: new Set(),
-		keep: createKeep(store, (type, data) => pi.appendEntry(type, data), warn, publish),
+		keep: createSaveRun(store, (type, data) => pi.appendEntry(type, data), warn, publish),
 		turns: createTurns(),
 		sessionSignal: () => session.signal,
 		context: () => current,

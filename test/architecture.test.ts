@@ -172,7 +172,7 @@ const arrows = imports
 const isArrow = (to: string, allowed: string) => allowed === to || allowed === placeOf(to);
 
 describe("architecture", () => {
-	test("every import of ours was understood", () => {
+	test("Every import of ours was understood", () => {
 		assert.ok(imports.length > files.length);
 		for (const file of files) {
 			const text = readFileSync(join(SRC, file), "utf8");
@@ -181,14 +181,14 @@ describe("architecture", () => {
 		}
 	});
 
-	test("imports between the folders go one way", () => {
+	test("Imports between the folders go one way", () => {
 		const wrong = arrows
 			.filter(({ from, to }) => !(MAY_IMPORT[placeOf(from)] ?? []).some((allowed) => isArrow(to, allowed)))
 			.map(({ from, to }) => `${from} → ${to}`);
 		assert.deepEqual(wrong, []);
 	});
 
-	test("only imports that exist are allowed", () => {
+	test("Only imports that exist are allowed", () => {
 		const unused = Object.entries(MAY_IMPORT).flatMap(([place, allowed]) =>
 			allowed
 				.filter((each) => !arrows.some(({ from, to }) => placeOf(from) === place && isArrow(to, each)))
@@ -197,14 +197,14 @@ describe("architecture", () => {
 		assert.deepEqual(unused, []);
 	});
 
-	test("every folder has its place in the order", () => {
+	test("Every folder has its place in the order", () => {
 		assert.deepEqual(
 			[...new Set(files.map(placeOf))].filter((place) => MAY_IMPORT[place] === undefined),
 			[],
 		);
 	});
 
-	test("only the edges know pi: all else takes no more than types from its packages", () => {
+	test("Only the edges know pi: all else takes no more than types from its packages", () => {
 		const wrong = imports
 			.filter(({ specifier, typeOnly }) => specifier.startsWith("@earendil-works/") && !typeOnly)
 			.filter(({ from, specifier }) => !(specifier.endsWith("/pi-tui") && MEASURES_TEXT.test(from)))
@@ -213,7 +213,7 @@ describe("architecture", () => {
 		assert.deepEqual(wrong, []);
 	});
 
-	test("the programs outside of pi load nothing that has to be installed", () => {
+	test("The programs outside of pi load nothing that has to be installed", () => {
 		const reached = new Set<string>();
 		const packages = new Set<string>();
 		const visit = (file: string) => {

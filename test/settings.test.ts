@@ -79,10 +79,10 @@ describe("settings", () => {
 		return { settings, warnings };
 	};
 
-	test("A157, A158, A160, X19: without any file these are the values", () => {
+	test("Without any file these are the values (A157, A158, A160, X19)", () => {
 		assert.deepEqual(loadAll(), { settings: DEFAULTS, warnings: [], origins: new Map() });
 	});
-	test("X37, X39: a project can only lower a limit, and a limit that cannot be read refuses every run", () => {
+	test("A project can only lower a limit, and a limit that cannot be read refuses every run (X37, X39)", () => {
 		write(person(), { subagents: { maxTokens: 1_000, maxCost: 0.5 } });
 		write(ofProject(), { subagents: { maxTokens: 2_000, maxCost: 0.25, maxTurns: 3 } });
 		const { settings, warnings } = load();
@@ -105,7 +105,7 @@ describe("settings", () => {
 		}
 	});
 
-	test("A157: the person's values, then the project's, key by key", () => {
+	test("The person's values, then the project's, key by key (A157)", () => {
 		write(person(), { subagents: { maxLinesPerWindow: 20, looping_tool_count: 7, maxConcurrency: 2 } });
 		write(ofProject(), { subagents: { maxLinesPerWindow: 30, extend_timeout_debounce: 10 } });
 		const { settings, warnings } = load();
@@ -119,7 +119,7 @@ describe("settings", () => {
 		assert.deepEqual(warnings, []);
 	});
 
-	test("A63, A67, A159: numbers are kept within their ranges", () => {
+	test("Numbers are kept within their ranges (A63, A67, A159)", () => {
 		const ranges: [string, keyof typeof DEFAULTS, number, number][] = [
 			["extend_timeout_debounce", "idleGraceSeconds", 0, 300],
 			["looping_tool_count", "repeatedCalls", 0, 50],
@@ -141,7 +141,7 @@ describe("settings", () => {
 		assert.equal(load().settings.commandPreviewWidth, 20);
 	});
 
-	test("X19: a number out of its range falls back to the default, with a warning", () => {
+	test("A number out of its range falls back to the default, with a warning (X19)", () => {
 		const keys = {
 			maxConcurrency: [0, 17],
 			maxBackground: [0, 1_001],
@@ -170,7 +170,7 @@ describe("settings", () => {
 		assert.equal(warnings.length, 2);
 	});
 
-	test("X15, X19: a timeout that is none is no timeout, with a warning", () => {
+	test("A timeout that is none is no timeout, with a warning (X15, X19)", () => {
 		for (const timeout of [0, 86_401, "10", null, -1]) {
 			write(person(), { subagents: { timeout } });
 			const { settings, warnings } = load();
@@ -181,7 +181,7 @@ describe("settings", () => {
 		assert.equal(load().settings.timeout, 86_400);
 	});
 
-	test("A161, X19: a bad value falls back to the default with one warning that names file, key and default", () => {
+	test("A bad value falls back to the default with one warning that names file, key and default (A161, X19)", () => {
 		const bad = {
 			maxLinesPerWindow: "20",
 			extend_timeout_debounce: null,
@@ -201,12 +201,12 @@ describe("settings", () => {
 		assert.match(warnings.find((each) => each.includes("maxConcurrency")) ?? "", / 4 is used$/);
 	});
 
-	test("A161: unknown keys, here and elsewhere in the file, are tolerated; so is a byte order mark", () => {
+	test("Unknown keys, here and elsewhere in the file, are tolerated; so is a byte order mark (A161)", () => {
 		write(person(), `\uFEFF${JSON.stringify({ theme: "dark", subagents: { later: 1, maxRuns: 5 } })}`);
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, maxRuns: 5 }, warnings: [] });
 	});
 
-	test("A161: a file that is no JSON, or whose key is no object, gives the defaults and a warning", () => {
+	test("A file that is no JSON, or whose key is no object, gives the defaults and a warning (A161)", () => {
 		for (const content of ["{", '"text"', { subagents: [] }, { subagents: 7 }, { subagents: null }]) {
 			write(person(), content);
 			const { settings, warnings } = load();
@@ -216,14 +216,14 @@ describe("settings", () => {
 		}
 	});
 
-	test("X11: families keep their order, twice is once, and none is allowed", () => {
+	test("Families keep their order, twice is once, and none is allowed (X11)", () => {
 		write(person(), { subagents: { families: ["background", "delegate", "delegate"] } });
 		assert.deepEqual(load().settings.families, ["delegate", "background"]);
 		write(person(), { subagents: { families: [] } });
 		assert.deepEqual(load().settings.families, []);
 	});
 
-	test("X12, A162, W23: a project that is not trusted sets nothing, and one notice says so", () => {
+	test("A project that is not trusted sets nothing, and one notice says so (X12, A162, W23)", () => {
 		write(person(), { subagents: { maxRuns: 5 } });
 		write(ofProject(), { subagents: { maxRuns: 9, leftovers: "keep" } });
 		for (const trust of [{ isProjectTrusted: false }, { flag: "no-approve" as const }]) {
@@ -248,7 +248,7 @@ describe("settings", () => {
 		assert.equal(load().settings.receipts, true);
 	});
 
-	test("X19: isolation: a project can ask for it, trusted or not asked about, and cannot take it away", () => {
+	test("Isolation: a project can ask for it, trusted or not asked about, and cannot take it away (X19)", () => {
 		write(ofProject(), { subagents: { isolation: "pid-namespace" } });
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, isolation: "pid-namespace" }, warnings: [] });
 		write(person(), { subagents: { isolation: "pid-namespace" } });
@@ -261,7 +261,7 @@ describe("settings", () => {
 		);
 	});
 
-	test("isolation is ordered: none, pid-namespace, worktree; a project goes up and never down [X39]", () => {
+	test("Isolation is ordered: none, pid-namespace, worktree; a project goes up and never down [X39]", () => {
 		const levels = ["none", "pid-namespace", "worktree"];
 		for (const [mine, ofPerson] of levels.entries()) {
 			for (const [theirs, asked] of levels.entries()) {
@@ -274,7 +274,7 @@ describe("settings", () => {
 		}
 	});
 
-	test("no run starts with an isolation that is none, whoever asked for it [X37]", () => {
+	test("No run starts with an isolation that is none, whoever asked for it [X37]", () => {
 		const refusal = /subagents\.isolation must be "none" or "pid-namespace" or "worktree": no sub-agent is started/;
 		for (const who of [person, ofProject]) {
 			for (const path of [person(), ofProject()]) write(path, {});
@@ -283,7 +283,7 @@ describe("settings", () => {
 		}
 	});
 
-	test("a project can shorten the person's time limit but not lengthen it [X39]", () => {
+	test("A project can shorten the person's time limit but not lengthen it [X39]", () => {
 		write(ofProject(), { subagents: { timeout: 600 } });
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, timeout: 600 }, warnings: [] });
 		for (const [ofPerson, asked, used, warned] of [
@@ -298,7 +298,7 @@ describe("settings", () => {
 		}
 	});
 
-	test("a project can have questions denied, or sooner, but cannot have them asked where the person denies them [X39]", () => {
+	test("A project can have questions denied, or sooner, but cannot have them asked where the person denies them [X39]", () => {
 		write(ofProject(), { subagents: { questions: "deny", questionTimeout: 60 } });
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, questions: "deny", questionTimeout: 60 }, warnings: [] });
 		write(person(), { subagents: { questions: "deny", questionTimeout: 30 } });
@@ -307,7 +307,7 @@ describe("settings", () => {
 		assert.deepEqual([settings.questions, settings.questionTimeout, warnings.length], ["deny", 30, 2]);
 	});
 
-	test("settings that are the person's alone are ignored in a project, trusted or not, with a warning [X39]", () => {
+	test("Settings that are the person's alone are ignored in a project, trusted or not, with a warning [X39]", () => {
 		write(ofProject(), { subagents: { runner: "tmux", runsIn: "project" } });
 		const { settings, warnings } = load({ flag: "approve" });
 		assert.deepEqual(settings, DEFAULTS);
@@ -320,7 +320,7 @@ describe("settings", () => {
 		assert.deepEqual(load(), { settings: { ...DEFAULTS, runner: "tmux", runsIn: "project" }, warnings: [] });
 	});
 
-	test("X12, X19: the nearest ancestor's settings count, by the trust in that directory", () => {
+	test("The nearest ancestor's settings count, by the trust in that directory (X12, X19)", () => {
 		write(ofProject(), { subagents: { maxRuns: 9 } });
 		const below = join(project, "a", "b");
 		mkdirSync(below, { recursive: true });

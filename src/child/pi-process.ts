@@ -20,7 +20,7 @@ export interface PiProcess extends Pi {
 	/** The last words on stderr. */
 	stderrTail(): string;
 	/** It was started ahead of its task, and ended before it had told anything: another one may take its place. */
-	wasStillborn(): boolean;
+	diedBeforeItsTask(): boolean;
 	/** It is not replaced: what it complained about is told. */
 	tellComplaints(): void;
 }
@@ -74,7 +74,7 @@ export function spawnPi(spec: RunSpec, isolation: Isolation, when: "on time" | "
 			return {
 				stderrTail: reading.stderrTail,
 				tellComplaints: reading.tellComplaints,
-				wasStillborn: reading.isHoldingBack,
+				diedBeforeItsTask: reading.isHoldingBack,
 				pid: child.pid,
 				exit: told,
 				tell,

@@ -6,8 +6,8 @@ import type { RunSpec } from "../domain/spec.ts";
 import type { RunState } from "../domain/state.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { createFileLocks } from "./file-locks.ts";
-import type { HeldPi } from "./held-pi.ts";
 import { locksOf } from "./lock-request.ts";
+import type { ParkedPi } from "./parked-pi.ts";
 import type { Listener } from "./pi-output.ts";
 import type { PiProcess, WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, PROTOCOL, type ToChild } from "./protocol.ts";
@@ -75,8 +75,8 @@ export function superviseProcess(
 		return { exit, pi, stopped };
 	};
 	return {
-		run: (spawn: Spawn, packet: ChildPacket, startedAt: number, held: WaitingPi | undefined): Promise<Exit> =>
-			runOne((waiting) => begin(waiting, packet, startedAt), spawn, held),
+		run: (spawn: Spawn, packet: ChildPacket, startedAt: number, parkedPi: WaitingPi | undefined): Promise<Exit> =>
+			runOne((waiting) => begin(waiting, packet, startedAt), spawn, parkedPi),
 		stop,
 		tell(message: ToChild) {
 			if (isRunning(current)) current.pi.tell(message);
@@ -91,10 +91,10 @@ export function superviseProcess(
 			enter({ kind: "settled", pi: current.pi, timer });
 		},
 		/** No process follows. Ends, or only lists, those that were left running, and reads the rest of what pi printed. */
-		async close({ stopCause, settled, usage }: RunState, held: HeldPi): Promise<RunResult["leftovers"]> {
+		async close({ stopCause, settled, usage }: RunState, parkedPi: ParkedPi): Promise<RunResult["leftovers"]> {
 			const pi = piOf(current);
 			enter({ kind: "over", pi, stopped: wasStopped(current) });
-			await held.end(); // one that was not taken is no leftover
+			await parkedPi.end(); // one that was not taken is no leftover
 			spending.end({ tokens: usage.totalTokens, cost: usage.cost.total, turns: 0 });
 			const keep = leftovers === "keep" && (stopCause === undefined || settled);
 			const found = await (keep ? look().catch(() => []) : sweep(look));
@@ -119,15 +119,15 @@ type Spawn = () => WaitingPi | undefined;
 async function runOne(
 	begin: (waiting: WaitingPi) => Promise<Exited>,
 	spawn: Spawn,
-	held: WaitingPi | undefined,
+	parkedPi: WaitingPi | undefined,
 ): Promise<Exit> {
 	try {
-		const first = held ?? spawn();
+		const first = parkedPi ?? spawn();
 		if (!first) return { kind: "spawn-failed", message: "stopped before it was started" };
 		const { exit, pi, stopped } = await begin(first);
-		if (!held) return exit;
+		if (!parkedPi) return exit;
 		await pi.drained;
-		const next = pi.wasStillborn() && !stopped ? spawn() : undefined;
+		const next = pi.diedBeforeItsTask() && !stopped ? spawn() : undefined;
 		if (next) return (await begin(next)).exit;
 		pi.tellComplaints();
 		return exit;

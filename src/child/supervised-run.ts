@@ -11,8 +11,8 @@ import { sessionStart } from "../files/session-start.ts";
 import type { Artifacts } from "../run-directory/artifacts.ts";
 import { NO_TREE, type OwnTree } from "../tree/own-tree.ts";
 import { createCorrections } from "./corrections.ts";
-import type { HeldPi } from "./held-pi.ts";
 import type { Isolation } from "./isolation.ts";
+import type { ParkedPi } from "./parked-pi.ts";
 import { spawnPi, type WaitingPi } from "./pi-process.ts";
 import { type ChildPacket, GRACE_MS, ORPHAN_GRACE_MS, type ToChild } from "./protocol.ts";
 import { createQuestions } from "./questions.ts";
@@ -35,7 +35,7 @@ const recordIn =
 	};
 
 /** One run: pi, the fold over its events, the guard that watches them, and the one way to stop it. */
-export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tree: OwnTree = NO_TREE) {
+export function createRun(spec: RunSpec, artifacts: Artifacts, parkedPi: ParkedPi, tree: OwnTree = NO_TREE) {
 	let state = initialState;
 	let grown = () => {};
 	const stopped = new AbortController();
@@ -70,7 +70,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 	const outcomeAfter = (exit: Exit) => corrections.judge(conclude(state, exit, corrections.made(), child.stderrTail()));
 	const end = async (exit: Exit, startedAt: number): Promise<RunResult> => {
 		guard.dispose();
-		const leftovers = await child.close(state, held);
+		const leftovers = await child.close(state, parkedPi);
 		if (state.partial !== "") artifacts.transcript(`${state.partial}\n`);
 		steering.end();
 		flush();
@@ -83,7 +83,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 
 	/** pi, and where it left without an answer and may be corrected, pi again with the same session. */
 	const runPi = async (isolation: Isolation, packet: Packet, startedAt: number): Promise<Exit> => {
-		const waiting = await held.take(spec);
+		const waiting = await parkedPi.take(spec);
 		if (state.stopCause) return await endUnstarted(waiting);
 		const spawn = () => (stopped.signal.aborted ? undefined : spawnPi(spec, isolation));
 		const whole = { ...packetFor(packet, spec, meter, startedAt, receipt), person: questions.isAttended() };
@@ -103,7 +103,7 @@ export function createRun(spec: RunSpec, artifacts: Artifacts, held: HeldPi, tre
 		async carryOut(packet: Packet | undefined): Promise<RunResult> {
 			const startedAt = Date.now();
 			if (!packet) return await end({ kind: "spawn-failed", message: "the parent never sent the task" }, startedAt);
-			return await withSession(spec, held, stopped.signal, async (isolation) => {
+			return await withSession(spec, parkedPi, stopped.signal, async (isolation) => {
 				if (!isolation.ok) return await end({ kind: "refused", message: isolation.error }, startedAt);
 				receipt.begin(startedAt);
 				return await end(await runPi(isolation.value, packet, startedAt), startedAt);
@@ -128,14 +128,14 @@ async function withEvidence(
 /** Does the work while the run's session is this run's alone, or tells it why that cannot be. */
 async function withSession<T>(
 	spec: RunSpec,
-	held: HeldPi,
+	parkedPi: ParkedPi,
 	stopped: AbortSignal,
 	work: (isolation: Result<Isolation>) => Promise<T>,
 ): Promise<T> {
 	const lock = await lockSession(spec.sharedSession, spec, stopped);
 	if (!lock.ok) return await work(lock);
 	try {
-		return await work(await held.isolationFor(spec));
+		return await work(await parkedPi.isolationFor(spec));
 	} finally {
 		lock.value.release();
 	}

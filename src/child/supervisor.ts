@@ -8,7 +8,7 @@ import { openArtifacts } from "../run-directory/artifacts.ts";
 import { FILES } from "../run-directory/names.ts";
 import { ownTree } from "../tree/own-tree.ts";
 import { type Client, type ControlServer, listen } from "./control-server.ts";
-import { holdPi } from "./held-pi.ts";
+import { parkPi } from "./parked-pi.ts";
 import { ORPHAN_GRACE_MS, PACKET_TIMEOUT_MS, type ToSupervisor } from "./protocol.ts";
 import { createLookout } from "./run-processes.ts";
 import { stopOrphans, sweep } from "./stop-ladder.ts";
@@ -43,7 +43,7 @@ async function supervise(directory: string): Promise<void> {
 	const parked = existsSync(join(directory, FILES.parked));
 	let spec = readSpec(directory, parked ? FILES.parked : FILES.meta);
 	const artifacts = openArtifacts(directory);
-	const held = holdPi(spec, parked ? "early" : "on time", directory);
+	const parkedPi = parkPi(spec, parked ? "early" : "on time", directory);
 	process.title = `pi-subagents ${spec.runId}`;
 
 	const beginning = Promise.withResolvers<Beginning>();
@@ -73,7 +73,7 @@ async function supervise(directory: string): Promise<void> {
 		if (message.type === "stop") stop(message.cause);
 		if (message.type !== "hold") return;
 		overdue = setTimeout(() => beginning.resolve({ kind: "none" }), MAX_PARKED_MS);
-		if (message.dialect !== undefined) held.warmUp(message.dialect);
+		if (message.dialect !== undefined) parkedPi.warmUp(message.dialect);
 		control.send({ type: "grown" });
 	};
 	let hasLeft = false;
@@ -92,7 +92,7 @@ async function supervise(directory: string): Promise<void> {
 
 	const begun = await beginning.promise;
 	if (parked && begun.kind === "none" && !existsSync(join(directory, FILES.meta))) {
-		await held.end();
+		await parkedPi.end();
 		await sweep(createLookout(spec.runId)); // its extensions may have started something
 		await removeTree(directory).catch(() => {});
 		return await control.close();
@@ -101,7 +101,7 @@ async function supervise(directory: string): Promise<void> {
 		spec = readSpec(directory, FILES.meta);
 		rmSync(join(directory, FILES.parked), { force: true });
 	}
-	const run = createRun(spec, artifacts, held, ownTree(spec, directory));
+	const run = createRun(spec, artifacts, parkedPi, ownTree(spec, directory));
 	run.onGrowth(createNudge(control));
 	talk.attach(run.steering, run.questions);
 	stop = run.stop;

@@ -5,9 +5,9 @@ import type { RunStore } from "../records/run-store.ts";
 import { type Proof, type SentMessage, STRANGER, sendMessage } from "../run/act-on-run.ts";
 import { connectControl } from "../run/control-client.ts";
 import { killSupervisor } from "../run/watch.ts";
-import { type Attendance, startedOf } from "./attendance.ts";
-import type { Completion } from "./completion.ts";
+import type { EndAnnouncements } from "./end-announcements.ts";
 import type { EndNews } from "./end-news.ts";
+import { type RunFollower, startedOf } from "./run-follower.ts";
 
 /** What can be done about background runs of the session while they run. */
 export interface BackgroundActions {
@@ -27,8 +27,8 @@ interface Parts {
 	/** By which supervisors know this session. */
 	readonly tokens: ReadonlyMap<string, string>;
 	readonly news: EndNews;
-	readonly completion: Completion;
-	readonly expectStop: Attendance["expectStop"];
+	readonly announcements: EndAnnouncements;
+	readonly expectStop: RunFollower["expectStop"];
 	readonly unresponsiveMs: number;
 }
 
@@ -36,7 +36,7 @@ export function createActions({
 	store,
 	tokens,
 	news,
-	completion,
+	announcements,
 	expectStop,
 	unresponsiveMs,
 }: Parts): BackgroundActions {
@@ -58,8 +58,8 @@ export function createActions({
 			await awaited.all(signal);
 			return (told) => {
 				for (const run of awaited.leave()) {
-					if (told) completion.returned(run);
-					else if (run.progress.kind === "ended") completion.tell(run, run.progress);
+					if (told) announcements.returned(run);
+					else if (run.progress.kind === "ended") announcements.tell(run, run.progress);
 				}
 			};
 		},

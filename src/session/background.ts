@@ -15,11 +15,11 @@ import {
 import type { ControlClient } from "../run/control-client.ts";
 import { isPlaced } from "../run/watch.ts";
 import { locateRun } from "../run-directory/places.ts";
-import { createAttendance, startedOf } from "./attendance.ts";
 import { type BackgroundActions, createActions } from "./background-actions.ts";
-import { attempt, createCompletion, type SessionPort } from "./completion.ts";
+import { attempt, createEndAnnouncements, type SessionPort } from "./end-announcements.ts";
 import { createEndNews, type EndNews } from "./end-news.ts";
 import type { RunSession } from "./rebuild.ts";
+import { createRunFollower, startedOf } from "./run-follower.ts";
 
 export interface Background extends BackgroundActions {
 	/** Keeps a place for a run that is about to start, where fewer than `max` run; to be given back when it has started. */
@@ -61,7 +61,7 @@ export function createBackground(
 	let catchingUp = false;
 	const news = createEndNews();
 	const tokens = new Map<string, string>();
-	const completion = createCompletion(port);
+	const announcements = createEndAnnouncements(port);
 	const showStatus = () => attempt(port, () => port.showStatus(store.counts()));
 	const put = (run: BackgroundRun) => {
 		store.put(run);
@@ -71,11 +71,11 @@ export function createBackground(
 	const onEnd = (run: BackgroundRun, end: RunEnd) => {
 		const ended: BackgroundRun = { ...run, progress: end };
 		put(ended);
-		if (news.isAwaited(run.runId)) completion.record(ended);
-		else completion.tell(ended, end);
+		if (news.isAwaited(run.runId)) announcements.record(ended);
+		else announcements.tell(ended, end);
 		if (!catchingUp && run.lifetime.owner === port.sessionId()) news.ended(ended);
 	};
-	const attendance = createAttendance(onEnd, port.warn, (run, control) => {
+	const follower = createRunFollower(onEnd, port.warn, (run, control) => {
 		const token = tokens.get(run.runId);
 		if (token !== undefined) onControl(run, control, token);
 	});
@@ -83,7 +83,7 @@ export function createBackground(
 	const watch: Background["watch"] = (run, control, token) => {
 		tokens.set(run.runId, token);
 		put(run);
-		attendance.attend(run, control);
+		follower.attend(run, control);
 	};
 
 	return {
@@ -98,26 +98,26 @@ export function createBackground(
 			return noted;
 		},
 		async rebuild(entries, places) {
-			attendance.detach();
+			follower.detach();
 			store.clear("background");
 			const known = readRuns(entries);
 			const runs = known.runs.filter(isBackground).flatMap((run) => believed(run, places));
 			for (const run of runs) store.put(run);
 			showStatus();
 			const ended = runs.flatMap((run) => (run.progress.kind === "ended" ? [{ run, end: run.progress }] : []));
-			completion.begin(
+			announcements.begin(
 				ended.map(({ run }) => run.runId),
 				known.told,
 			);
-			for (const { run, end } of ended) completion.tell(run, end);
+			for (const { run, end } of ended) announcements.tell(run, end);
 			catchingUp = true; // what ended while pi was closed is told, and is no news
-			await Promise.all(runs.filter(({ progress }) => progress.kind === "running").map(attendance.pickUp));
+			await Promise.all(runs.filter(({ progress }) => progress.kind === "running").map(follower.pickUp));
 			catchingUp = false;
 		},
-		...createActions({ store, tokens, news, completion, expectStop: attendance.expectStop, unresponsiveMs }),
+		...createActions({ store, tokens, news, announcements, expectStop: follower.expectStop, unresponsiveMs }),
 		bill: () => billOf(store, port),
 		detach() {
-			attendance.detach();
+			follower.detach();
 			news.clear();
 		},
 	};

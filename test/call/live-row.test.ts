@@ -33,7 +33,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 	});
 	after(() => yard.dispose());
 
-	test("stop one: the others go on, its line says so, and what it had written is kept", async () => {
+	test("Stop one: the others go on, its line says so, and what it had written is kept", async () => {
 		const host = yard.session();
 		const tasks = [task("a", { say: "so far" }, { hang: true }), task("b", { sleep: 300 }, { say: "b is done" })];
 		const call = host.delegate({ tasks });
@@ -51,14 +51,14 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.deepEqual(host.host.live.runs, []);
 	});
 
-	test("a call whose tasks were all stopped by the person is not an error", async () => {
+	test("A call whose tasks were all stopped by the person is not an error", async () => {
 		const host = yard.session();
 		const call = host.delegate({ tasks: [task("a", { say: "so far" }, { hang: true })] });
 		(await live(host, "a", works)).stop();
 		assert.equal((await call).failed, false);
 	});
 
-	test("a queued task: stop drops it at once, and a message waits for its first turn", async () => {
+	test("A queued task: stop drops it at once, and a message waits for its first turn", async () => {
 		const host = yard.session({}, { maxConcurrency: 1 });
 		const tasks = [task("a", { receive: 1 }), task("b", { say: "never" }), task("c", { receive: 1 })];
 		const call = host.delegate({ tasks });
@@ -81,7 +81,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.match(said?.kind === "ended" ? said.text : "", /hello c/);
 	});
 
-	test("a message to a task that has ended is refused with that word", async () => {
+	test("A message to a task that has ended is refused with that word", async () => {
 		const host = yard.session();
 		const call = host.delegate({ tasks: [task("a", { receive: 1 })] });
 		const run = await live(host, "a", begun);
@@ -93,7 +93,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.match(late.ok ? "" : late.error, /has ended$/);
 	});
 
-	test("to background: the call goes on without the task, and its end is announced and billed once", async () => {
+	test("To background: the call goes on without the task, and its end is announced and billed once", async () => {
 		const host = yard.session();
 		const tasks = [task("a", { say: "so far" }, { receive: 2 }), task("b", { receive: 1 })];
 		const call = host.delegate({ tasks });
@@ -123,7 +123,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.match((await moved.release()).ok ? "" : "refused", /refused/);
 	});
 
-	test("to background: the session has its entry first; without one the task stays in its call and comes to its end", async () => {
+	test("To background: the session has its entry first; without one the task stays in its call and comes to its end", async () => {
 		const host = yard.session();
 		const call = host.delegate({ tasks: [task("a", { say: "so far" }, { receive: 1 })] });
 		const run = await live(host, "a", works);
@@ -134,7 +134,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 		assert.deepEqual(linesOf(await call), ["✓ a: completed (session)"]);
 	});
 
-	test("to background is refused for a queued task", async () => {
+	test("To background is refused for a queued task", async () => {
 		const host = yard.session({}, { maxConcurrency: 1 });
 		const call = host.delegate({ tasks: [task("a", { receive: 1 }), task("b", { say: "b" })] });
 		const first = await live(host, "a", begun);

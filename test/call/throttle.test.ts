@@ -22,7 +22,7 @@ async function callsOf(count: number, clock: "clock" | "no clock", busy: boolean
 	return at;
 }
 
-test("X26, A116: at most ten updates a second, however much happens", async () => {
+test("At most ten updates a second, however much happens (X26, A116)", async () => {
 	const at = await callsOf(6, "no clock", true);
 	const gaps = at.slice(1).map((time, index) => time - (at[index] ?? 0));
 	// A timer may be a millisecond early.
@@ -48,13 +48,13 @@ test("The first change after a quiet time is shown within 50 ms, the next ones w
 	throttle.dispose();
 });
 
-test("A112: with a clock an update comes every second, though nothing happens", async () => {
+test("With a clock an update comes every second, though nothing happens (A112)", async () => {
 	const start = performance.now();
 	const at = await callsOf(2, "clock", false);
 	assert.ok((at[1] ?? 0) - start >= 1_900);
 });
 
-test("X26: no timer is left after the end", () => {
+test("No timer is left after the end (X26)", () => {
 	const before = timers();
 	for (const clock of ["clock", "no clock"] as const) {
 		const throttle = createThrottle(() => assert.fail("emitted after the end"), clock);
@@ -65,7 +65,7 @@ test("X26: no timer is left after the end", () => {
 	}
 });
 
-test("an update that cannot be made is left out, and pi goes on", async () => {
+test("An update that cannot be made is left out, and pi goes on", async () => {
 	let calls = 0;
 	await new Promise<void>((resolve) => {
 		const throttle = createThrottle(() => {

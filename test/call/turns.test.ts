@@ -25,7 +25,7 @@ function createTasks() {
 }
 
 describe("turns", () => {
-	test("the limit counts the running tasks of all calls, and the calls take turns [X35]", async () => {
+	test("The limit counts the running tasks of all calls, and the calls take turns [X35]", async () => {
 		const turns = createTurns();
 		const { add, end, running } = createTasks();
 		const [first, second] = [turns.join(2), turns.join(2)];
@@ -41,7 +41,7 @@ describe("turns", () => {
 		assert.deepEqual(await end("b2"), []);
 	});
 
-	test("a call that is stopped leaves at once, and takes no turn from the others", async () => {
+	test("A call that is stopped leaves at once, and takes no turn from the others", async () => {
 		const turns = createTurns();
 		const { add, end, running } = createTasks();
 		const stop = new AbortController();
@@ -58,7 +58,7 @@ describe("turns", () => {
 		assert.deepEqual(await end("a1"), ["b2", "c1"]);
 	});
 
-	test("each call has the limit of its own settings, and ending twice makes room once", async () => {
+	test("Each call has the limit of its own settings, and ending twice makes room once", async () => {
 		const turns = createTurns();
 		const { add, running } = createTasks();
 		const ends: (() => void)[] = [];

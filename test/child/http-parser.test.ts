@@ -47,7 +47,7 @@ describe("the HTTP parser of a child", () => {
 		return stdout;
 	};
 
-	test("is not optimized in the background, which would hold up the end of a child by 100 ms", async () => {
+	test("Is not optimized in the background, which would hold up the end of a child by 100 ms", async () => {
 		assert.ok(largestOptimized(await compiledBy()) > PARSER_BYTES, "a bare pi has it optimized");
 		const simple = await compiledBy("-e", EXTENSION);
 		assert.match(simple, /Liftoff/i);

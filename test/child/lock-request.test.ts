@@ -33,7 +33,7 @@ function createRun() {
 }
 
 describe("the files that a run is changing", () => {
-	test("calls of one run share a lock, and the last of them gives it back", async () => {
+	test("Calls of one run share a lock, and the last of them gives it back", async () => {
 		const { locks, asked } = createRun();
 		assert.deepEqual(await Promise.all([locks.take(A, undefined), locks.take(A, undefined)]), [true, true]);
 		locks.release(A);
@@ -43,7 +43,7 @@ describe("the files that a run is changing", () => {
 		assert.deepEqual(asked, [], "a free file needs no supervisor");
 	});
 
-	test("calls that come at once never wait for one file while their run holds another", async () => {
+	test("Calls that come at once never wait for one file while their run holds another", async () => {
 		const { locks, asked } = createRun();
 		const other = await holdElsewhere(B);
 		assert.deepEqual(await Promise.all([locks.take(A, undefined), locks.take(B, undefined)]), [true, false]);
@@ -58,7 +58,7 @@ describe("the files that a run is changing", () => {
 		assert.deepEqual([...ticketsOf(A), ...ticketsOf(B)], []);
 	});
 
-	test("a call that is given up while it waits leaves no ticket", async () => {
+	test("A call that is given up while it waits leaves no ticket", async () => {
 		const { locks } = createRun();
 		const other = await holdElsewhere(C);
 		const abort = new AbortController();

@@ -19,7 +19,7 @@ describe("the control socket's place", () => {
 		rmSync(root, { recursive: true, force: true });
 	});
 
-	test("is in the temporary directory, or in /tmp where that would make the path too long for a socket", () => {
+	test("Is in the temporary directory, or in /tmp where that would make the path too long for a socket", () => {
 		process.env.TMPDIR = root;
 		assert.equal(socketPathOf(RUN_ID), join(root, `pi-subagents-${process.getuid?.()}`, RUN_ID));
 		process.env.TMPDIR = join(root, "x".repeat(90));
@@ -27,7 +27,7 @@ describe("the control socket's place", () => {
 		assert.ok(Buffer.byteLength(socketPathOf(RUN_ID)) <= 100);
 	});
 
-	test("is made for its owner alone; one that others could have prepared is refused", () => {
+	test("Is made for its owner alone; one that others could have prepared is refused", () => {
 		const directory = join(root, "sockets");
 		const before = process.umask(0);
 		try {

@@ -24,14 +24,14 @@ async function run(t: TestContext, flags: readonly string[], supervisor: "reads"
 	return { code, signal, told: await told, files };
 }
 
-test("a process that is done tells how it exits and kills itself, with Node's compile cache on disk", async (t) => {
+test("A process that is done tells how it exits and kills itself, with Node's compile cache on disk", async (t) => {
 	const { signal, told, files } = await run(t, [], "reads");
 	assert.equal(signal, "SIGKILL");
 	assert.deepEqual(JSON.parse(told), { exit: 5 });
 	assert.ok(files.some((name) => /^cache\/.+\/.+/.test(name)));
 });
 
-test("a process that is to write a profile when it exits, or has nobody to tell, exits by itself", async (t) => {
+test("A process that is to write a profile when it exits, or has nobody to tell, exits by itself", async (t) => {
 	const profiled = await run(t, ["--cpu-prof"], "reads");
 	assert.deepEqual([profiled.code, profiled.told], [5, ""]);
 	assert.ok(profiled.files.some((name) => name.endsWith(".cpuprofile")));

@@ -9,7 +9,7 @@ import { createLookout } from "../../src/child/run-processes.ts";
 
 const SKIP = process.platform === "linux" ? false : "there is no /proc here";
 
-test("F14: a process that goes from one program to the next is found at every moment", { skip: SKIP }, async (t) => {
+test("A process that goes from one program to the next is found at every moment (F14)", { skip: SKIP }, async (t) => {
 	const directory = mkdtempSync(join(tmpdir(), "pi-exec-"));
 	const restless = join(directory, "restless");
 	writeFileSync(restless, '#!/bin/sh\necho on\nexec "$0"\n');
@@ -34,7 +34,7 @@ test("F14: a process that goes from one program to the next is found at every mo
 	}
 });
 
-test("F14: a process that is started between two looks is found by the second", { skip: SKIP }, async (t) => {
+test("A process that is started between two looks is found by the second (F14)", { skip: SKIP }, async (t) => {
 	const env = { PI_SUBAGENTS_RUN_ID: `late-${process.pid}` };
 	const find = createLookout(env.PI_SUBAGENTS_RUN_ID);
 	assert.deepEqual(await find(), []);
@@ -45,7 +45,7 @@ test("F14: a process that is started between two looks is found by the second", 
 	assert.deepEqual(found, [{ pid: child.pid, command: "sleep 600" }]);
 });
 
-test("a process without any environment is no riddle: looking at it takes no time", { skip: SKIP }, async (t) => {
+test("A process without any environment is no riddle: looking at it takes no time", { skip: SKIP }, async (t) => {
 	const child = spawn("sleep", ["600"], { env: {}, stdio: "ignore" });
 	t.after(() => child.kill("SIGKILL"));
 	await once(child, "spawn");

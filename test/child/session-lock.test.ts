@@ -74,7 +74,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		return { ...run, child, ask };
 	};
 
-	test("X23, F54: a second run is refused and told of the first; after that has ended, the next gets it", async () => {
+	test("A second run is refused and told of the first; after that has ended, the next gets it (X23, F54)", async () => {
 		const file = sessionFile();
 		const [first, second] = [await alive(), await alive()];
 		const held = await lockSession(file, first);
@@ -91,7 +91,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.deepEqual(readdirSync(dirname(file)), []);
 	});
 
-	test("X23: a claim says who and where and nothing else, and is for this user alone", async () => {
+	test("A claim says who and where and nothing else, and is for this user alone (X23)", async () => {
 		const file = sessionFile();
 		const run = await alive();
 		const held = await lockSession(file, { ...run, task: "a secret" } as typeof run);
@@ -113,7 +113,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.equal(statSync(file).mode & 0o777, 0o600);
 	});
 
-	test("C17 W32: of two that see each other ask, the lower id goes first and the other gives way", async () => {
+	test("Of two that see each other ask, the lower id goes first and the other gives way (C17, W32)", async () => {
 		const [low, high] = [await alive("20260101-000000-00000001"), await alive("20260101-000000-00000002")];
 		const asking = (file: string, { runId, socket }: typeof low, stage = "asking") => {
 			mkdirSync(dirname(file), { recursive: true });
@@ -146,7 +146,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.deepEqual(await second, { ok: false, error: `The session is in use by run ${high.runId}` });
 	});
 
-	test("C17 X23: of several that ask at once exactly one gets it, across processes; kill -9 of it locks nobody out", async () => {
+	test("Of several that ask at once exactly one gets it, across processes; kill -9 of it locks nobody out (C17, X23)", async () => {
 		const file = sessionFile();
 		const holders = await Promise.all([1, 2, 3, 4].map(() => holder(file)));
 		const answers = await Promise.all(holders.map(({ ask }) => ask()));
@@ -166,7 +166,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.deepEqual(claimsIn(file), [`scout_id.jsonl.lock-${others.runId}`]);
 	});
 
-	test("X23: the pi of a run whose supervisor was killed may still write: it is waited for", async () => {
+	test("The pi of a run whose supervisor was killed may still write: it is waited for (X23)", async () => {
 		const file = sessionFile();
 		const gone = dead();
 		mkdirSync(dirname(file));
@@ -180,7 +180,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.equal(claimsIn(file).length, 1);
 	});
 
-	test("C29: a run that is stopped while it waits gives up, and leaves no claim", async () => {
+	test("A run that is stopped while it waits gives up, and leaves no claim (C29)", async () => {
 		const file = sessionFile();
 		const gone = dead();
 		mkdirSync(dirname(file));
@@ -197,7 +197,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.deepEqual(claimsIn(file), [`scout_id.jsonl.lock-${gone.runId}`]);
 	});
 
-	test("X23: what is no claim locks nobody out, and other sessions are none of its business", async () => {
+	test("What is no claim locks nobody out, and other sessions are none of its business (X23)", async () => {
 		const file = sessionFile();
 		mkdirSync(dirname(file));
 		const run = await alive();
@@ -212,7 +212,7 @@ describe("the lock of a session file", { concurrency: 4 }, () => {
 		assert.deepEqual(claimsIn(file).length, 2);
 	});
 
-	test("C14: a directory that cannot be made is an error, not a crash", async () => {
+	test("A directory that cannot be made is an error, not a crash (C14)", async () => {
 		const file = sessionFile();
 		writeFileSync(dirname(file), "a file");
 		const held = await lockSession(file, await alive());

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { REMINDER } from "../../src/child/corrections.ts";
-import { holdPi } from "../../src/child/held-pi.ts";
+import { parkPi } from "../../src/child/parked-pi.ts";
 import { createRun } from "../../src/child/supervised-run.ts";
 import { openArtifacts } from "../../src/run-directory/artifacts.ts";
 import { createYard, type Yard } from "../rig/fake-run.ts";
@@ -17,10 +17,10 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	});
 	after(() => yard.dispose());
 
-	test("cannot be stopped when it is over: kept processes stay, and no event follows the last", async () => {
+	test("Cannot be stopped when it is over: kept processes stay, and no event follows the last", async () => {
 		const steps = [{ spawn: ["sleep", "66"], detached: true }, { exit: 3 }];
 		const { spec, directory, packet } = yard.prepare(steps, { leftovers: "keep" });
-		const run = createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory));
+		const run = createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory));
 		const result = await run.carryOut(packet);
 		const [job] = result.leftovers;
 		assert.equal(job?.command, "sleep 66");
@@ -34,9 +34,9 @@ describe("a supervised run", { concurrency: 4 }, () => {
 		assert.equal(readFileSync(join(directory, "events.jsonl"), "utf8"), events);
 	});
 
-	test("that is stopped before it was given its task never starts pi", async () => {
+	test("That is stopped before it was given its task never starts pi", async () => {
 		const { spec, directory, packet } = yard.prepare([{ say: "never" }]);
-		const run = createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory));
+		const run = createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory));
 		run.stop({ kind: "aborted", by: "person" });
 		const result = await run.carryOut(packet);
 		assert.deepEqual(result.outcome, {
@@ -46,9 +46,9 @@ describe("a supervised run", { concurrency: 4 }, () => {
 		assert.doesNotMatch(readFileSync(join(directory, "events.jsonl"), "utf8"), /"started"/);
 	});
 
-	test("that never gets its task has failed to start, and says why", async () => {
+	test("That never gets its task has failed to start, and says why", async () => {
 		const { spec, directory } = yard.prepare([{ say: "never" }]);
-		const result = await createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory)).carryOut(
+		const result = await createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory)).carryOut(
 			undefined,
 		);
 		assert.deepEqual(result.outcome, {
@@ -119,7 +119,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	for (const { name, steps, processes, outcome } of cases) {
 		test(`${name.slice(0, 5)}a run under the finalize contract whose child ${name.slice(5)}`, async () => {
 			const { spec, directory, packet } = yard.prepare(steps, { contract: FINALIZE });
-			const result = await createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory)).carryOut(
+			const result = await createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory)).carryOut(
 				packet,
 			);
 			assert.deepEqual(result.outcome, outcome);
@@ -130,9 +130,9 @@ describe("a supervised run", { concurrency: 4 }, () => {
 		});
 	}
 
-	test("X22 C29: a child that goes on with its session can be stopped like any other, and the stop is the outcome", async () => {
+	test("A child that goes on with its session can be stopped like any other, and the stop is the outcome (X22, C29)", async () => {
 		const { spec, directory, packet } = yard.prepare([{ say: "done" }], { contract: FINALIZE });
-		const run = createRun(spec, openArtifacts(directory), holdPi(spec, "on time", directory));
+		const run = createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory));
 		const events = () => readFileSync(join(directory, "events.jsonl"), "utf8");
 		run.onGrowth(() => {
 			if (events().split('"type":"started"').length === 3) run.stop({ kind: "aborted", by: "person" });

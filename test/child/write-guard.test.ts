@@ -14,13 +14,13 @@ after(() => rmSync(directory, { recursive: true, force: true }));
 const seeds = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
 describe("random schedules of two and three writers", () => {
-	test("F59: none of the changes that were acknowledged is lost in 1,000 schedules", async () => {
+	test("None of the changes that were acknowledged is lost in 1,000 schedules (F59)", async () => {
 		const { lost, acknowledged } = await playSchedules(directory, seeds(1_000), "guarded");
 		assert.deepEqual(lost, []);
 		assert.ok(acknowledged > 4_000, String(acknowledged));
 	});
 
-	test("F59: the control: without the guard more than a fifth is lost", async () => {
+	test("The control: without the guard more than a fifth is lost (F59)", async () => {
 		const { lost, acknowledged } = await playSchedules(directory, seeds(100), "unguarded");
 		assert.ok(lost.length > acknowledged / 5, `${lost.length} of ${acknowledged}`);
 	});

@@ -62,7 +62,7 @@ async function examine({ run }: ProfileSession): Promise<{ notice: string; notic
 const widest = (text: string) => Math.max(...text.split("\n").map((line) => line.length));
 
 describe("/subagents doctor over RPC", () => {
-	test("a set-up that is in order is said to be, line by line", async () => {
+	test("A set-up that is in order is said to be, line by line", async () => {
 		session = startProfileSession(home, EXTENSION);
 		const { notice, noticeType } = await examine(session);
 		assert.equal(
@@ -92,7 +92,7 @@ describe("/subagents doctor over RPC", () => {
 		assert.deepEqual(server.requests, []);
 	});
 
-	test("everything that can be wrong is said in words, with what to do, within 80 columns", async () => {
+	test("Everything that can be wrong is said in words, with what to do, within 80 columns", async () => {
 		changeSettings({
 			defaultProvider: undefined,
 			defaultModel: undefined,
@@ -128,7 +128,7 @@ describe("/subagents doctor over RPC", () => {
 		);
 	});
 
-	test("a tree of its own that cannot be had is a problem, with who asks for it and what to install [W6]", async () => {
+	test("A tree of its own that cannot be had is a problem, with who asks for it and what to install [W6]", async () => {
 		home.write(join(home.agentDir, "agent-profiles", "kept.md"), "---\nname: kept\nisolation: worktree\n---\n");
 		const nowhere = { ...home.env, PATH: dirname(process.execPath) };
 		session = startProfileSession({ ...home, env: nowhere }, EXTENSION);
@@ -141,14 +141,14 @@ describe("/subagents doctor over RPC", () => {
 		assert.equal(noticeType, "warning");
 	});
 
-	test("a tree of its own that can be had is said to be [W6]", { skip: treeMissing() }, async () => {
+	test("A tree of its own that can be had is said to be [W6]", { skip: treeMissing() }, async () => {
 		changeSettings({ subagents: { isolation: "worktree" } });
 		session = startProfileSession(home, EXTENSION);
 		const { notice } = await examine(session);
 		assert.match(notice, /^✓ Isolation: runs can have a tree of their own$/m);
 	});
 
-	test("X12: what a project brings is said to count, to be left out, or to be undecided", async () => {
+	test("What a project brings is said to count, to be left out, or to be undecided (X12)", async () => {
 		home.write(".pi/agent-profiles/own.md", "---\nname: own\n---\nx");
 		session = startProfileSession(home, EXTENSION);
 		assert.match((await examine(session)).notice, /✓ Trust: nobody has decided about this project\n {2}Its/);
@@ -163,7 +163,7 @@ describe("/subagents doctor over RPC", () => {
 		assert.match((await examine(session)).notice, /✓ Trust: this project is trusted/);
 	});
 
-	test("processes of a dead run are named and ended on a yes; those of a run that is watched over, or of another home, are not", async (t) => {
+	test("Processes of a dead run are named and ended on a yes; those of a run that is watched over, or of another home, are not", async (t) => {
 		const [dead, watched, foreign] = [1, 2, 3].map(() => createRunId(new Date())) as [string, string, string];
 		const lost = leaveBehind(dead);
 		const kept = leaveBehind(watched);
@@ -235,7 +235,7 @@ test("/subagents doctor in a terminal of 80 columns", { skip: terminalMissing() 
 	await waitGone(lost);
 });
 
-test("X37: the doctor and /subagents show which limits are in force and where they come from", async () => {
+test("The doctor and /subagents show which limits are in force and where they come from (X37)", async () => {
 	changeSettings({
 		subagents: {
 			maxTokens: 200_000,
@@ -272,7 +272,7 @@ test("X37: the doctor and /subagents show which limits are in force and where th
 	assert.ok(String(list.message).includes(`Limits:\n  maxTokens 150,000 — ${project}\n`), String(list.message));
 });
 
-test("X37: a limit in the settings that cannot be read is a problem, and says that no sub-agent is started", async () => {
+test("A limit in the settings that cannot be read is a problem, and says that no sub-agent is started (X37)", async () => {
 	changeSettings({ subagents: { maxTurns: "three" } });
 	session = startProfileSession(home, EXTENSION);
 	const { notice, noticeType } = await examine(session);

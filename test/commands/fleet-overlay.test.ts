@@ -90,7 +90,7 @@ function openOverlay(runs: readonly LiveRun[], watch?: string) {
 const [ESC, ENTER, DOWN, CTRL_N] = ["\u001b", "\r", "\u001b[B", "\u000e"];
 
 describe("the fleet view", () => {
-	test("a run that has ended shows its receipt, in the list and below its transcript (R6)", (t) => {
+	test("A run that has ended shows its receipt, in the list and below its transcript (R6)", (t) => {
 		const state = fold(started);
 		const end = { endedAt: Date.now(), exit: { kind: "code", code: 0 }, leftovers: [], artifactErrors: [] } as const;
 		const outcome = { kind: "completed", text: "I wrote x.md", end: "natural" } as const;
@@ -108,7 +108,7 @@ describe("the fleet view", () => {
 		}
 	});
 
-	test("questions are answered in it while it is open: a opens them, and letters of a message do not", (t) => {
+	test("Questions are answered in it while it is open: a opens them, and letters of a message do not", (t) => {
 		let now = 0;
 		t.mock.method(performance, "now", () => now);
 		const question: Question = { id: "q", kind: "confirm", title: "Allow bash?", message: "rm -rf build" };
@@ -142,7 +142,7 @@ describe("the fleet view", () => {
 		);
 	});
 
-	test("lists what runs and what is queued, with the last steps of the selected one, in a frame of fixed size", (t) => {
+	test("Lists what runs and what is queued, with the last steps of the selected one, in a frame of fixed size", (t) => {
 		const auth = liveRun("auth", fold(started, { type: "delta", text: "I begin." }, tool));
 		const { view, screen, type } = openOverlay([auth.run, liveRun("storage", initialState).run]);
 		t.after(() => view.dispose());
@@ -163,7 +163,7 @@ describe("the fleet view", () => {
 		assert.match(type("\t"), /session {2}\[project\] {2}all/);
 	});
 
-	test("x twice stops one task, once does not, and Esc closes only the view", (t) => {
+	test("X twice stops one task, once does not, and Esc closes only the view", (t) => {
 		const auth = liveRun("auth", fold(started));
 		const { view, type, closed } = openOverlay([auth.run, liveRun("storage", fold(started)).run]);
 		t.after(() => view.dispose());
@@ -180,7 +180,7 @@ describe("the fleet view", () => {
 		assert.equal(auth.stops(), 1);
 	});
 
-	test("a message is sent as typed, letters are no keys meanwhile, and the view says what became of it", async (t) => {
+	test("A message is sent as typed, letters are no keys meanwhile, and the view says what became of it", async (t) => {
 		const auth = liveRun("auth", fold(started));
 		const { view, type } = openOverlay([auth.run]);
 		t.after(() => view.dispose());
@@ -201,7 +201,7 @@ describe("the fleet view", () => {
 		assert.match(type("m"), /│ > a/, "what was written and not sent is still there");
 	});
 
-	test("a message that could not be sent says why, and can be sent again", async (t) => {
+	test("A message that could not be sent says why, and can be sent again", async (t) => {
 		const auth = liveRun("auth", fold(started), { message: async () => err("Run x does not answer") });
 		const { view, type } = openOverlay([auth.run]);
 		t.after(() => view.dispose());
@@ -211,7 +211,7 @@ describe("the fleet view", () => {
 		assert.match(type("m"), /│ > only src/);
 	});
 
-	test("watching shows the whole transcript, follows its end, and scrolls", (t) => {
+	test("Watching shows the whole transcript, follows its end, and scrolls", (t) => {
 		const answer = (text: string, index: number): RunEvent => ({
 			type: "message",
 			message: {
@@ -248,7 +248,7 @@ describe("the fleet view", () => {
 		assert.match(type(ESC), /^╭─ Agents/);
 	});
 
-	test("what is read stays where it is while the run goes on, until the end is followed again", (t) => {
+	test("What is read stays where it is while the run goes on, until the end is followed again", (t) => {
 		const lines = (count: number) => Array.from({ length: count }, (_, line) => `line ${line}.`).join("\n\n");
 		const auth = { ...liveRun("auth", fold(started, { type: "delta", text: lines(60) })).run };
 		const { view, type } = openOverlay([auth]);
@@ -262,7 +262,7 @@ describe("the fleet view", () => {
 		assert.match(type("\u001b[F"), /line 89\./);
 	});
 
-	test("a run that is over its limit says so in the list and where it is watched, and why it is retried", (t) => {
+	test("A run that is over its limit says so in the list and where it is watched, and why it is retried", (t) => {
 		const since = { ...started, at: Date.now() - 700_000 } as RunEvent;
 		const limits = { timeoutMs: 600_000, idleGraceMs: 30_000, repeatedCalls: 5 };
 		const late = liveRun("late", fold(since, tool), { limits });
@@ -277,7 +277,7 @@ describe("the fleet view", () => {
 		assert.match(type(DOWN, ENTER), /▸ retrying {2}529 Overloaded \(attempt 2 of 3, next in (?:1m|59s|60s)/);
 	});
 
-	test("the title of a watched run says how much of its model's context it uses, where that is known", (t) => {
+	test("The title of a watched run says how much of its model's context it uses, where that is known", (t) => {
 		const usage = { ...noUsage, totalTokens: 14_000 };
 		const message = {
 			...{ role: "assistant", api: "openai-completions", provider: "mock", model: "m1", usage, timestamp: 0 },
@@ -292,7 +292,7 @@ describe("the fleet view", () => {
 		);
 	});
 
-	test("f shows the whole directory, however narrow the screen is", (t) => {
+	test("F shows the whole directory, however narrow the screen is", (t) => {
 		const directory = `/home/somebody/.pi/agent/subagents/runs/project-0123abcd/20261118-010014-36c6f4d5`;
 		const auth = liveRun("auth", fold(started), { started: { runId: "x", directory, socket: "/nowhere" } });
 		const { view, type, screen } = openOverlay([auth.run]);
@@ -307,7 +307,7 @@ describe("the fleet view", () => {
 		assert.ok(shown().includes(directory));
 	});
 
-	test("r puts a request to resume into the editor; of one that runs it does nothing", (t) => {
+	test("R puts a request to resume into the editor; of one that runs it does nothing", (t) => {
 		const state = fold(started);
 		const end = { endedAt: Date.now(), exit: { kind: "code", code: 0 }, leftovers: [], artifactErrors: [] } as const;
 		const outcome = { kind: "completed", text: "fine", end: "natural" } as const;
@@ -321,7 +321,7 @@ describe("the fleet view", () => {
 		]);
 	});
 
-	test("b asks for the background and says why that cannot be", async (t) => {
+	test("B asks for the background and says why that cannot be", async (t) => {
 		const { view, type } = openOverlay([liveRun("auth", initialState).run]);
 		t.after(() => view.dispose());
 		type("b");
@@ -329,7 +329,7 @@ describe("the fleet view", () => {
 		assert.match(type(), /A queued task cannot be moved/);
 	});
 
-	test("whatever a run is called and says is drawn harmlessly", (t) => {
+	test("Whatever a run is called and says is drawn harmlessly", (t) => {
 		const evil = "a\u001b]0;owned\u0007\u001b[2J\nb";
 		const { view, screen, type } = openOverlay([liveRun(evil, fold(started, { type: "delta", text: evil })).run]);
 		t.after(() => view.dispose());
@@ -341,7 +341,7 @@ describe("the fleet view", () => {
 });
 
 describe("/subagents in words", () => {
-	test("a verb, an id that may be in quotes, and the rest exactly as typed", () => {
+	test("A verb, an id that may be in quotes, and the rest exactly as typed", () => {
 		assert.deepEqual(wordsOf(""), { verb: undefined, id: undefined, text: undefined });
 		assert.deepEqual(wordsOf(" list "), { verb: "list", id: undefined, text: undefined });
 		assert.deepEqual(wordsOf('message "agent 1"  two  blanks "x"'), {
@@ -349,7 +349,7 @@ describe("/subagents in words", () => {
 		});
 	});
 
-	test("a run is found by its id, its session or a name that only one has", () => {
+	test("A run is found by its id, its session or a name that only one has", () => {
 		const run = (runId: string, label: string, endedAt?: number) =>
 			({ runId, sessionId: `s-${runId}`, label, startedAt: 1, shown: endedAt ? "done" : "running" }) as FleetRun;
 		const runs = [run("1", "a"), run("2", "b", 9), run("3", "b"), run("4", "c", 9), run("5", "c", 9)];

@@ -6,7 +6,7 @@ import { createMessageInput } from "../../src/commands/message-input.ts";
 const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
 
 describe("the input of a message", () => {
-	test("every control character that is pasted arrives as it is, and none of them reaches the terminal", () => {
+	test("Every control character that is pasted arrives as it is, and none of them reaches the terminal", () => {
 		const controls = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).join("");
 		const pasted = `${controls}\u202eabc\u200b é🦊`;
 		const input = createMessageInput();

@@ -62,7 +62,7 @@ const importing = (name: string) =>
 		[/^Save global profile/, true],
 	]);
 
-test("the list marks what cannot be called and what is left out, and names what is not offered", async () => {
+test("The list marks what cannot be called and what is left out, and names what is not offered", async () => {
 	const { notice } = await session.command("/profile list");
 	assert.match(notice, /^Code-Reviewer \[project claude\] · mock-1 .* · left out: WebSearch$/m);
 	assert.match(notice, /^✗ apart \[project claude\] cannot be called: .*apart\.md:4: "isolation: worktree"/m);
@@ -71,7 +71,7 @@ test("the list marks what cannot be called and what is left out, and names what 
 	assert.match(notice, /reviewer\.md:3: description is not valid YAML: put quotes around it/);
 });
 
-test("show says what each field of a foreign file became, by either name", async () => {
+test("Show says what each field of a foreign file became, by either name", async () => {
 	for (const name of ["Code-Reviewer", "Code Reviewer"]) {
 		const { notice } = await session.command(`/profile show ${name}`);
 		assert.match(notice, /fields of the file:\n- name → the name\n- description → the description\n/);
@@ -81,7 +81,7 @@ test("show says what each field of a foreign file became, by either name", async
 	assert.match((await session.command("/profile show apart")).notice, /cannot be used: .*"isolation: worktree"/);
 });
 
-test("import writes a profile of ours with the same rights, and never overwrites", async () => {
+test("Import writes a profile of ours with the same rights, and never overwrites", async () => {
 	assert.match((await importing("Code-Reviewer")).notice, /^Saved global profile "Code-Reviewer"/);
 	const { description, model, tools, budget, body } = saved("Code-Reviewer");
 	assert.deepEqual(
@@ -100,7 +100,7 @@ test("import writes a profile of ours with the same rights, and never overwrites
 	);
 });
 
-test("denied tools become a list of those that are left, and a text that is added stays added", async () => {
+test("Denied tools become a list of those that are left, and a text that is added stays added", async () => {
 	await session.command("/profile import adder", [
 		[/^Scope$/, `Global (${join(home.agentDir, "agent-profiles")})`],
 		[/^Save global profile/, true],
@@ -116,7 +116,7 @@ test("denied tools become a list of those that are left, and a text that is adde
 	assert.match(text, /tools:\n {2}- read\n---/);
 });
 
-test("what cannot be called is not imported, and nothing is saved without a yes", async () => {
+test("What cannot be called is not imported, and nothing is saved without a yes", async () => {
 	assert.match((await session.command("/profile import apart")).notice, /^"apart" cannot be imported: .*isolation/);
 	assert.match((await session.command("/profile import build")).notice, /^"build" cannot be imported: .*"primary"/);
 	assert.match((await session.command("/profile import nobody")).notice, /^Unknown profile: "nobody"/);
@@ -124,7 +124,7 @@ test("what cannot be called is not imported, and nothing is saved without a yes"
 	assert.ok(!existsSync(globalPath("apart")));
 });
 
-test("a foreign file is neither edited nor deleted", async () => {
+test("A foreign file is neither edited nor deleted", async () => {
 	for (const verb of ["edit", "delete"]) {
 		const { notice } = await session.command(`/profile ${verb} apart`);
 		assert.match(notice, /^"apart" is a file of another program, .*apart\.md: change it there/);

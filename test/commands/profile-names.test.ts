@@ -30,7 +30,7 @@ const inGlobal = (): [RegExp, Answer] => [/^Scope/, `Global (${join(home.agentDi
 const inProject = (): [RegExp, Answer] => [/^Scope/, `Project (${join(home.project, ".pi", "agent-profiles")})`];
 
 describe("/profile and a file that cannot be used", () => {
-	test("A149: edit, show and create name the file to mend, and do not send in a circle", async () => {
+	test("Edit, show and create name the file to mend, and do not send in a circle (A149)", async () => {
 		write(globalPath("some-file"), "name: broken", "thinkingLevel: zzz");
 		write(globalPath("torn"), "name: torn", "tools: read", "excludeTools: bash");
 		session = startProfileSession(home, EXTENSION);
@@ -51,7 +51,7 @@ describe("/profile and a file that cannot be used", () => {
 		);
 	});
 
-	test("A150: delete asks and deletes it all the same, and says which file", async () => {
+	test("Delete asks and deletes it all the same, and says which file (A150)", async () => {
 		write(globalPath("some-file"), "name: broken", "thinkingLevel: zzz");
 		write(globalPath("torn"), "name: torn", "tools: read", "excludeTools: bash");
 		write(projectPath("half"), "name: half", "model: @");
@@ -76,7 +76,7 @@ describe("/profile and a file that cannot be used", () => {
 });
 
 describe("/profile create looks at the scope that was chosen", () => {
-	test("A148 W22: a name that the project hides is taken all the same, and so is a file of another name", async () => {
+	test("A name that the project hides is taken all the same, and so is a file of another name (A148, W22)", async () => {
 		write(globalPath("zz"), "name: foo");
 		write(projectPath("foo"), "name: foo");
 		write(globalPath("taken"), "title: no profile");
@@ -107,7 +107,7 @@ describe("/profile create looks at the scope that was chosen", () => {
 		);
 	});
 
-	test("X12 A154: in a project that is not trusted it says that the profile is ignored, and asks nothing for one that is", async () => {
+	test("In a project that is not trusted it says that the profile is ignored, and asks nothing for one that is (X12, A154)", async () => {
 		session = startProfileSession(home, EXTENSION, ["--no-approve"]);
 		const ignored = "ignored, because the project is not trusted (trust it with /trust, or start pi with --approve)";
 		const saved = await session.command("/profile create up --from scout", [inProject(), [/^Save project/, true]]);
@@ -119,7 +119,7 @@ describe("/profile create looks at the scope that was chosen", () => {
 		assert.equal(again.notice, `"up" exists: change its file, ${projectPath("up")}. It is ${ignored}`);
 	});
 
-	test("X29: a project's directory that leads out of the project takes none", async () => {
+	test("A project's directory that leads out of the project takes none (X29)", async () => {
 		mkdirSync(join(home.root, "elsewhere"));
 		mkdirSync(join(home.project, ".pi"));
 		symlinkSync(join(home.root, "elsewhere"), join(home.project, ".pi/agent-profiles"));
@@ -131,7 +131,7 @@ describe("/profile create looks at the scope that was chosen", () => {
 	});
 });
 
-test("A147: show gives all of a long text", async () => {
+test("Show gives all of a long text (A147)", async () => {
 	const body = `${"All of it counts.\n".repeat(1_000)}The end.`;
 	home.write(globalPath("long"), `---\nname: long\nappendSystemPrompt: "${"word ".repeat(2_000)}last"\n---\n${body}\n`);
 	session = startProfileSession(home, EXTENSION);

@@ -6,7 +6,7 @@ import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { createProfile } from "../../src/commands/profile-changes.ts";
 import { createLibraryYard } from "../definitions/library-yard.ts";
 
-test("X3: a session whose directory is a link can have a profile of its project", async (t) => {
+test("A session whose directory is a link can have a profile of its project (X3)", async (t) => {
 	const yard = createLibraryYard();
 	t.after(() => yard.dispose());
 	const cwd = join(yard.root, "link");

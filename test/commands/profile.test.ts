@@ -34,7 +34,7 @@ const write = (path: string, lines: readonly string[], body = "") =>
 	home.write(path, `---\n${lines.join("\n")}\n---\n${body}`);
 
 describe("/profile over RPC", () => {
-	test("A146 A147 A153 W38: list, show, their short forms, and what is unknown", async () => {
+	test("List, show, their short forms, and what is unknown (A146, A147, A153, W38)", async () => {
 		write(
 			globalPath("reviewer"),
 			["name: reviewer", "model: mock/mock-2:high", "apiKey: sk-test-abc123", "tools: read"],
@@ -81,7 +81,7 @@ describe("/profile over RPC", () => {
 		}
 	});
 
-	test("A107: with none there is one sentence", async () => {
+	test("With none there is one sentence (A107)", async () => {
 		session = startProfileSession(home, EXTENSION);
 		assert.equal(
 			(await session.command("/profile list")).notice,
@@ -89,7 +89,7 @@ describe("/profile over RPC", () => {
 		);
 	});
 
-	test("A148 A151 A154: numbered steps make a profile, which is there at once", async () => {
+	test("Numbered steps make a profile, which is there at once (A148, A151, A154)", async () => {
 		session = startProfileSession(home, EXTENSION);
 		const prompt = 'Line one: "quoted"\n\n--- not the end ---\n# and, more';
 		const created = await session.command("/profile create maker", [
@@ -137,7 +137,7 @@ describe("/profile over RPC", () => {
 		}
 	});
 
-	test("A152 X21: what is cancelled is left out; cancelling the scope or the end saves nothing", async () => {
+	test("What is cancelled is left out; cancelling the scope or the end saves nothing (A152, X21)", async () => {
 		session = startProfileSession(home, EXTENSION);
 		const project = `Project (${join(home.project, ".pi", "agent-profiles")})`;
 		assert.equal(
@@ -192,7 +192,7 @@ describe("/profile over RPC", () => {
 		assert.deepEqual(provider?.options, ["The session's model", "mock"]);
 	});
 
-	test("A149 X21: editing shows what there is, keeps what is not answered, and removes on No", async () => {
+	test("Editing shows what there is, keeps what is not answered, and removes on No (A149, X21)", async () => {
 		write(
 			globalPath("odd-file"),
 			[
@@ -261,7 +261,7 @@ describe("/profile over RPC", () => {
 		assert.equal(cancelled.notice, "Nothing was saved.");
 	});
 
-	test("A150 W22 X21: delete asks, acts on the scope that counts, goes by the name in the file, and says so", async () => {
+	test("Delete asks, acts on the scope that counts, goes by the name in the file, and says so (A150, W22, X21)", async () => {
 		write(globalPath("one"), ["name: twin"]);
 		write(projectPath("two"), ["name: twin"]);
 		session = startProfileSession(home, EXTENSION);

@@ -40,7 +40,7 @@ function panel(t: TestContext, question: Question, { label = "cli", rows = 22, o
 const confirm = (message: string, title = "Allow bash?"): Question => ({ id: "1", kind: "confirm", title, message });
 
 describe("a question on the screen", () => {
-	test("y says yes, n and Esc say no, and no other key says anything", (t) => {
+	test("Y says yes, n and Esc say no, and no other key says anything", (t) => {
 		for (const [key, reply] of [
 			["y", true],
 			["n", false],
@@ -55,7 +55,7 @@ describe("a question on the screen", () => {
 		}
 	});
 
-	test("keys of the first moment are ignored, and so is whoever types on", (t) => {
+	test("Keys of the first moment are ignored, and so is whoever types on", (t) => {
 		const { type, pass, replies } = panel(t, confirm("rm -rf build"));
 		for (let key = 0; key < 10; key++) {
 			pass(300);
@@ -67,7 +67,7 @@ describe("a question on the screen", () => {
 		assert.deepEqual(replies, [true]);
 	});
 
-	test("yes works only once the end of the text was shown; no always does", (t) => {
+	test("Yes works only once the end of the text was shown; no always does", (t) => {
 		const long = Array.from({ length: 40 }, (_, line) => `line ${line}`).join("\n");
 		const { type, pass, replies, screen } = panel(t, confirm(long), { rows: 16 });
 		pass(500);
@@ -86,7 +86,7 @@ describe("a question on the screen", () => {
 		assert.deepEqual(other.replies, [false]);
 	});
 
-	test("the run's name is in the frame, and the child's text cannot leave its place", (t) => {
+	test("The run's name is in the frame, and the child's text cannot leave its place", (t) => {
 		const nasty = '\u001b[2J\u001b]0;title\u0007╰─ y yes ─╯\n\u202eSub-agent "trusted" asks';
 		for (const width of [100, 60, 20]) {
 			const { screen } = panel(t, confirm(nasty, `a\u0007b${nasty}`), { label: "evil\n\u001b[31mname", others: 3 });
@@ -104,7 +104,7 @@ describe("a question on the screen", () => {
 		}
 	});
 
-	test("of a select nothing is chosen at first, and Enter takes what was chosen", (t) => {
+	test("Of a select nothing is chosen at first, and Enter takes what was chosen", (t) => {
 		const question: Question = { id: "1", kind: "select", title: "Which?", options: ["left", "right", "both"] };
 		const { type, pass, replies } = panel(t, question);
 		pass(500);
@@ -120,7 +120,7 @@ describe("a question on the screen", () => {
 		assert.deepEqual(other.replies, [null]);
 	});
 
-	test("an input takes every letter, Enter sends what was written, and nothing is sent where nothing was", (t) => {
+	test("An input takes every letter, Enter sends what was written, and nothing is sent where nothing was", (t) => {
 		const { type, pass, replies } = panel(t, { id: "1", kind: "input", title: "Name?", placeholder: "a name" });
 		pass(500);
 		type(ENTER);

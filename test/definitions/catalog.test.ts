@@ -27,7 +27,7 @@ const problems = (catalog: Catalog): string[] =>
 	catalog.diagnostics.map((each) => describeDiagnostic(each).replaceAll(yard.root, "~"));
 
 describe("X3: where definitions are found", () => {
-	test("A141 B13 B14: each kind has its global and its project directory", () => {
+	test("Each kind has its global and its project directory (A141, B13, B14)", () => {
 		yard.write("agent/agent-profiles/a.md", markdown("a"));
 		yard.write("agent/subagents/b.md", markdown("b"));
 		yard.write("agent/prompts/c.md", markdown("c"));
@@ -49,7 +49,7 @@ describe("X3: where definitions are found", () => {
 		assert.deepEqual(catalog.diagnostics, []);
 	});
 
-	test("each word looks in its own kind first, then in the others in the order of the table", () => {
+	test("Each word looks in its own kind first, then in the others in the order of the table", () => {
 		for (const [directory, body] of [
 			["agent-profiles", "p"],
 			["subagents", "s"],
@@ -74,7 +74,7 @@ describe("X3: where definitions are found", () => {
 		);
 	});
 
-	test("B15 A141 S02: a project's definition takes the place of the global one of its kind, and says so", () => {
+	test("A project's definition takes the place of the global one of its kind, and says so (B15, A141, S02)", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x", "model: global"));
 		yard.write("project/.pi/agent-profiles/other-name.md", markdown("x", "model: project"));
 		yard.write("agent/agent-profiles/y.md", markdown("y"));
@@ -97,7 +97,7 @@ describe("X3: where definitions are found", () => {
 		});
 	}
 
-	test("B14: the nearest ancestor counts, and only that one", () => {
+	test("The nearest ancestor counts, and only that one (B14)", () => {
 		yard.write("project/.pi/agent-profiles/far.md", markdown("far"));
 		yard.write("project/sub/.pi/agent-profiles/near.md", markdown("near"));
 		const cwd = join(yard.project, "sub", "deep");
@@ -108,21 +108,21 @@ describe("X3: where definitions are found", () => {
 		);
 	});
 
-	test("B25 W25: a directory that holds only runs hides no presets", () => {
+	test("A directory that holds only runs hides no presets (B25, W25)", () => {
 		yard.write("project/.pi/subagents/x.md", markdown("x"));
 		yard.write("project/sub/.pi/subagents/runs/20200101-000000-00000000/meta.json", "{}");
 		const cwd = join(yard.project, "sub");
 		assert.equal(found(yard.load({ cwd }), "preset", "x").origin.base, yard.project);
 	});
 
-	test("B24: nor does a directory whose name ends in .md", () => {
+	test("Nor does a directory whose name ends in .md (B24)", () => {
 		yard.write("project/.pi/subagents/x.md", markdown("x"));
 		mkdirSync(join(yard.project, "sub/.pi/subagents/notes.md"), { recursive: true });
 		const cwd = join(yard.project, "sub");
 		assert.equal(found(yard.load({ cwd }), "preset", "x").origin.base, yard.project);
 	});
 
-	test("X3: ./prompts counts also where the session's directory is a link", () => {
+	test("./prompts counts also where the session's directory is a link (X3)", () => {
 		yard.write("project/prompts/x.md", markdown("x"));
 		const cwd = join(yard.root, "link");
 		symlinkSync(yard.project, cwd);
@@ -130,19 +130,19 @@ describe("X3: where definitions are found", () => {
 		assert.equal(origin.path, join(yard.project, "prompts/x.md"));
 	});
 
-	test("a directory that is a link in a circle is none", () => {
+	test("A directory that is a link in a circle is none", () => {
 		mkdirSync(join(yard.project, ".pi"));
 		symlinkSync("prompts", join(yard.project, ".pi/prompts"));
 		yard.write("agent/prompts/x.md", markdown("x"));
 		assert.equal(found(yard.load(), "agent", "x").origin.scope, "global");
 	});
 
-	test("the walk up stops before the home directory", () => {
+	test("The walk up stops before the home directory", () => {
 		yard.write(".pi/agent-profiles/home.md", markdown("home"));
 		assert.deepEqual(callable(yard.load(), "profile"), []);
 	});
 
-	test("B24 B23 B22: other files, directories of runs and other directories hold no definitions, and none is bundled", () => {
+	test("Other files, directories of runs and other directories hold no definitions, and none is bundled (B24, B23, B22)", () => {
 		assert.deepEqual(callable(yard.load(), "profile"), []);
 		yard.wait(5_000);
 		yard.write("agent/subagents/README.txt", markdown("a"));
@@ -159,14 +159,14 @@ describe("X3: where definitions are found", () => {
 		]);
 	});
 
-	test("W30: prompt templates of pi are left alone, also broken ones", () => {
+	test("Prompt templates of pi are left alone, also broken ones (W30)", () => {
 		yard.write("agent/prompts/review.md", "---\ndescription: Use when: you like\n---\nreview $1");
 		yard.write("agent/prompts/plain.md", "no frontmatter");
 		const catalog = yard.load();
 		assert.deepEqual([callable(catalog, "agent"), catalog.diagnostics], [[], []]);
 	});
 
-	test("A144: a change is seen after five seconds, or at once when the cache is dropped", () => {
+	test("A change is seen after five seconds, or at once when the cache is dropped (A144)", () => {
 		assert.equal(callable(yard.load(), "profile").length, 0);
 		const path = yard.write("agent/agent-profiles/x.md", markdown("x"));
 		yard.wait(4_999);
@@ -184,7 +184,7 @@ describe("X3: where definitions are found", () => {
 });
 
 describe("what cannot be used", () => {
-	test("A28 A29 X24: an unknown name is told with all that there are", () => {
+	test("An unknown name is told with all that there are (A28, A29, X24)", () => {
 		assert.equal(failure(yard.load(), "profile", "x"), 'Unknown profile: "x". Available profiles: (none)');
 		yard.library.invalidate();
 		yard.write("agent/agent-profiles/b.md", markdown("b"));
@@ -195,7 +195,7 @@ describe("what cannot be used", () => {
 		assert.equal(failure(catalog, "agent", "X"), 'Unknown agent: "X". Available agents: a, b');
 	});
 
-	test("one broken file breaks no other, and is a diagnostic with file and line", () => {
+	test("One broken file breaks no other, and is a diagnostic with file and line", () => {
 		yard.write("agent/agent-profiles/good.md", markdown("good"));
 		yard.write("agent/agent-profiles/bad.md", "---\nname: bad\ndescription: Use when: x\n---\n");
 		yard.write("agent/agent-profiles/worse.md", markdown("worse", "thinkingLevel: much"));
@@ -210,13 +210,13 @@ describe("what cannot be used", () => {
 		]);
 	});
 
-	test("a broken file keeps its name: no other definition is taken for it", () => {
+	test("A broken file keeps its name: no other definition is taken for it", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x"));
 		yard.write("project/.pi/agent-profiles/other.md", "---\nname: x\nmodel: @\n---\n");
 		assert.match(failure(yard.load(), "profile", "x"), /^The profile "x" cannot be used: .*project.*other\.md:3: /);
 	});
 
-	test("A122 A123: a profile without a name takes none, whatever its file is called, and is told", () => {
+	test("A profile without a name takes none, whatever its file is called, and is told (A122, A123)", () => {
 		yard.write("agent/agent-profiles/reviewer.md", markdown("reviewer"));
 		yard.write("agent/subagents/planner.md", markdown("planner"));
 		yard.write("project/.pi/agent-profiles/reviewer.md", "---\ntitle: Reviewer\n---\n");
@@ -231,7 +231,7 @@ describe("what cannot be used", () => {
 		]);
 	});
 
-	test("B17: a preset without a name or without a description takes none, and is told", () => {
+	test("A preset without a name or without a description takes none, and is told (B17)", () => {
 		yard.write("agent/subagents/scout.md", markdown("scout"));
 		yard.write("agent/subagents/other.md", markdown("other"));
 		yard.write("agent/subagents/third.md", markdown("third"));
@@ -248,7 +248,7 @@ describe("what cannot be used", () => {
 		]);
 	});
 
-	test("A123: nor does a file that cannot be read take the name of its file", () => {
+	test("Nor does a file that cannot be read take the name of its file (A123)", () => {
 		yard.write("agent/agent-profiles/big.md", markdown("big"));
 		yard.write("project/.pi/agent-profiles/big.md", "x".repeat(1024 * 1024 + 1));
 		const catalog = yard.load();
@@ -256,7 +256,7 @@ describe("what cannot be used", () => {
 		assert.deepEqual(problems(catalog), ["~/project/.pi/agent-profiles/big.md: is larger than 1024 KB"]);
 	});
 
-	test("X3: what cannot be used hides its name from its own word, but not from the lists", () => {
+	test("What cannot be used hides its name from its own word, but not from the lists (X3)", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x", "thinkingLevel: much"));
 		yard.write("agent/subagents/x.md", markdown("x"));
 		const catalog = yard.load();
@@ -268,13 +268,13 @@ describe("what cannot be used", () => {
 		);
 	});
 
-	test("but a file of another name that says it is x, is x", () => {
+	test("But a file of another name that says it is x, is x", () => {
 		yard.write("agent/agent-profiles/a.md", markdown("x"));
 		yard.write("agent/agent-profiles/x.md", "---\nmodel: @\n---\n");
 		assert.equal(found(yard.load(), "profile", "x").name, "x");
 	});
 
-	test("of two files with one name the first counts, and the second is told", () => {
+	test("Of two files with one name the first counts, and the second is told", () => {
 		yard.write("agent/agent-profiles/a.md", markdown("x", "model: first"));
 		yard.write("agent/agent-profiles/b.md", markdown("x", "model: second"));
 		const catalog = yard.load();
@@ -284,7 +284,7 @@ describe("what cannot be used", () => {
 		]);
 	});
 
-	test("A30 A37: a contradiction is told as such, so that the whole call can be refused", () => {
+	test("A contradiction is told as such, so that the whole call can be refused (A30, A37)", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x", "tools: read", "excludeTools: bash"));
 		yard.write("agent/agent-profiles/y.md", markdown("y"));
 		const catalog = yard.load();
@@ -292,7 +292,7 @@ describe("what cannot be used", () => {
 		assert.equal(contradictionAmong(catalog, "profile", ["y", "nobody", undefined]), undefined);
 	});
 
-	test("S16: a literal key that others can read is told, a reference or a private file is not", () => {
+	test("A literal key that others can read is told, a reference or a private file is not (S16)", () => {
 		yard.write("agent/agent-profiles/open.md", markdown("open", "apiKey: sk-open-123456"), 0o644);
 		yard.write("agent/agent-profiles/closed.md", markdown("closed", "apiKey: sk-closed-123456"), 0o600);
 		yard.write("agent/agent-profiles/ref.md", markdown("ref", "apiKey: $SOME_KEY"), 0o644);
@@ -311,7 +311,7 @@ describe("X29: links", () => {
 		yard.write("outside/x.md", markdown("x"));
 	});
 
-	test("S26: in a project no file may be a link that leaves it", () => {
+	test("In a project no file may be a link that leaves it (S26)", () => {
 		mkdirSync(join(yard.project, ".pi", "agent-profiles"), { recursive: true });
 		symlinkSync(join(yard.root, "outside", "x.md"), join(yard.project, ".pi/agent-profiles/x.md"));
 		yard.write("project/definitions/y.md", markdown("y"));
@@ -324,7 +324,7 @@ describe("X29: links", () => {
 		assert.deepEqual(problems(catalog), ["~/project/.pi/agent-profiles/x.md: is a link that leaves the project"]);
 	});
 
-	test("nor may its directories be", () => {
+	test("Nor may its directories be", () => {
 		mkdirSync(join(yard.project, ".pi"));
 		symlinkSync(join(yard.root, "outside"), join(yard.project, ".pi/agent-profiles"));
 		symlinkSync(join(yard.root, "outside"), join(yard.project, ".pi/subagents"));
@@ -336,7 +336,7 @@ describe("X29: links", () => {
 		]);
 	});
 
-	test("S26: the global ones are followed, and a link that leads in a circle or nowhere is a diagnostic", () => {
+	test("The global ones are followed, and a link that leads in a circle or nowhere is a diagnostic (S26)", () => {
 		mkdirSync(join(yard.agentDirectory, "agent-profiles"));
 		symlinkSync(join(yard.root, "outside", "x.md"), join(yard.agentDirectory, "agent-profiles/x.md"));
 		symlinkSync("loop.md", join(yard.agentDirectory, "agent-profiles/loop.md"));
@@ -365,7 +365,7 @@ describe("X12: trust is decided for the directory that holds the definition", ()
 		]);
 	});
 
-	test("case 1: a stored no counts for a project that pi did not have to ask about, and for its sub-directories", () => {
+	test("Case 1: a stored no counts for a project that pi did not have to ask about, and for its sub-directories", () => {
 		yard.write("project/.pi/subagents/x.md", markdown("x"));
 		yard.write("agent/trust.json", JSON.stringify({ [yard.project]: false }));
 		const cwd = join(yard.project, "sub");
@@ -377,7 +377,7 @@ describe("X12: trust is decided for the directory that holds the definition", ()
 		}
 	});
 
-	test("X24: whoever asks for an ignored definition is told why there is none, and how to have it", () => {
+	test("Whoever asks for an ignored definition is told why there is none, and how to have it (X24)", () => {
 		yard.write("project/.pi/settings.json", "{}");
 		yard.write("project/.pi/subagents/x.md", markdown("x"));
 		yard.write("agent/subagents/y.md", markdown("y"));
@@ -393,7 +393,7 @@ describe("X12: trust is decided for the directory that holds the definition", ()
 		);
 	});
 
-	test("case 2: somebody said yes", () => {
+	test("Case 2: somebody said yes", () => {
 		yard.write("project/.pi/agent-profiles/x.md", markdown("x", "extraArgs: --verbose"));
 		const trustIn = (context: Parameters<LibraryYard["load"]>[0]) =>
 			found(yard.load(context), "profile", "x").origin.trust;
@@ -409,7 +409,7 @@ describe("X12: trust is decided for the directory that holds the definition", ()
 		assert.equal(found(yard.load(), "profile", "x").origin.trust, "unasked");
 	});
 
-	test("S04: a directory of another user is left out", {
+	test("A directory of another user is left out (S04)", {
 		skip: process.getuid?.() === 0 ? false : "needs root",
 	}, async () => {
 		const { chownSync } = await import("node:fs");

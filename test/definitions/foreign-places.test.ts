@@ -44,7 +44,7 @@ const PLACES = [
 ];
 
 describe("X36: the places of other programs' agents", () => {
-	test("all are read, with subfolders, and any of the three words reaches them", () => {
+	test("All are read, with subfolders, and any of the three words reaches them", () => {
 		for (const [at, place] of PLACES.entries()) yard.write(`${place}/team/a${at}.md`, markdown(`a${at}`));
 		const catalog = yard.load({ flag: "approve" });
 		for (const word of DEFINITION_KINDS) {
@@ -56,7 +56,7 @@ describe("X36: the places of other programs' agents", () => {
 		assert.deepEqual(catalog.diagnostics, []);
 	});
 
-	test("our own win, then the others in their order, a project's before the person's; what is hidden is known", () => {
+	test("Our own win, then the others in their order, a project's before the person's; what is hidden is known", () => {
 		for (const place of PLACES) yard.write(`${place}/x.md`, markdown("x"));
 		for (let first = 0; first < PLACES.length; first++) {
 			if (first > 0) yard.write(`${PLACES[first - 1]}/x.md`, markdown("other"));
@@ -69,7 +69,7 @@ describe("X36: the places of other programs' agents", () => {
 		}
 	});
 
-	test("of two equal names in one place the first path wins, and the other is known as hidden", () => {
+	test("Of two equal names in one place the first path wins, and the other is known as hidden", () => {
 		yard.write(".claude/agents/a/x.md", agent("x", "model: first"));
 		yard.write(".claude/agents/b/x.md", agent("x", "model: second"));
 		const catalog = yard.load();
@@ -94,7 +94,7 @@ describe("X36: the places of other programs' agents", () => {
 		assert.deepEqual(names([]), ["o"]);
 	});
 
-	test("in a project that nobody has decided about, a foreign file hides nothing of the person's own", () => {
+	test("In a project that nobody has decided about, a foreign file hides nothing of the person's own", () => {
 		yard.write("project/.claude/agents/x.md", agent("x"));
 		yard.write(".config/opencode/agent/x.md", agent("x"));
 		yard.write("project/.claude/agents/only.md", agent("only"));
@@ -105,14 +105,14 @@ describe("X36: the places of other programs' agents", () => {
 		assert.equal(where(trusted, "profile", "x"), "~/project/.claude/agents/x.md");
 	});
 
-	test("a project that is not trusted brings none, and that is said", () => {
+	test("A project that is not trusted brings none, and that is said", () => {
 		yard.write("project/.claude/agents/x.md", agent("x"));
 		const catalog = yard.load({ flag: "no-approve" });
 		assert.deepEqual(callable(catalog, "profile"), []);
 		assert.match(catalog.diagnostics.map(describeDiagnostic).join(), /1 definition is ignored/);
 	});
 
-	test("no link of a project leads out of it, here either", () => {
+	test("No link of a project leads out of it, here either", () => {
 		yard.write("outside/x.md", agent("x"));
 		mkdirSync(join(yard.project, ".claude"));
 		symlinkSync(join(yard.root, "outside"), join(yard.project, ".claude/agents"));
@@ -121,7 +121,7 @@ describe("X36: the places of other programs' agents", () => {
 		assert.deepEqual(callable(yard.load(), "profile"), []);
 	});
 
-	test("a name as its file writes it can be called while only one file has it", () => {
+	test("A name as its file writes it can be called while only one file has it", () => {
 		yard.write(".claude/agents/a.md", agent('"Code Reviewer"'));
 		assert.equal(where(yard.load(), "profile", "Code Reviewer"), "~/.claude/agents/a.md");
 		assert.equal(where(yard.load(), "profile", "Code-Reviewer"), "~/.claude/agents/a.md");
@@ -132,7 +132,7 @@ describe("X36: the places of other programs' agents", () => {
 		assert.equal(findDefinition(yard.load(), "profile", "code reviewer").ok, false);
 	});
 
-	test("what cannot be called is known before it is called, with its file and line, and hides others of its name", () => {
+	test("What cannot be called is known before it is called, with its file and line, and hides others of its name", () => {
 		yard.write(".claude/agents/x.md", agent("x", "isolation: worktree"));
 		yard.write(".config/opencode/agent/x.md", agent("x"));
 		const catalog = yard.load();
@@ -145,7 +145,7 @@ describe("X36: the places of other programs' agents", () => {
 		assert.match(found.ok ? "" : found.error.message, /cannot be used: .*x\.md:4: "isolation: worktree" cannot be had/);
 	});
 
-	test("a primary agent is not offered, and whoever calls it is told why", () => {
+	test("A primary agent is not offered, and whoever calls it is told why", () => {
 		yard.write(".config/opencode/agent/build.md", "---\ndescription: d\nmode: primary\n---\nYou.");
 		const catalog = yard.load();
 		assert.deepEqual([callable(catalog, "profile"), notOffered(catalog).map(({ name }) => name)], [[], ["build"]]);
@@ -155,7 +155,7 @@ describe("X36: the places of other programs' agents", () => {
 });
 
 describe("what a session start costs", () => {
-	test("a stamp changes with every file that would be read, and with the sources and the trust", () => {
+	test("A stamp changes with every file that would be read, and with the sources and the trust", () => {
 		const path = yard.write("project/.claude/agents/x.md", agent("x"));
 		yard.write("project/.claude/agents/notes.txt", "none");
 		const { agentDirectory, project, library } = yard;
@@ -173,7 +173,7 @@ describe("what a session start costs", () => {
 		assert.equal(new Set(stamps).size, stamps.length);
 	});
 
-	test("what was told of a project is remembered, others' are kept, and a broken memory is none", () => {
+	test("What was told of a project is remembered, others' are kept, and a broken memory is none", () => {
 		const told = { stamp: "s", own: "o", foreign: undefined };
 		rememberNotices(yard.agentDirectory, "/a", told);
 		rememberNotices(yard.agentDirectory, "/b", { ...told, stamp: "t" });

@@ -20,7 +20,7 @@ afterEach(() => yard.dispose());
 const names = (catalog: Catalog) => callable(catalog, "profile").map(({ name }) => name);
 
 describe("the loader never throws", () => {
-	test("whatever a file's text is", () => {
+	test("Whatever a file's text is", () => {
 		const yaml = fc.array(
 			fc.oneof(
 				fc.constantFrom(
@@ -62,7 +62,7 @@ describe("the loader never throws", () => {
 		);
 	});
 
-	test("whatever the fields of a foreign file are, it has a name, and none has a tool that its file denies", () => {
+	test("Whatever the fields of a foreign file are, it has a name, and none has a tool that its file denies", () => {
 		const field = fc.constantFrom(
 			...["name", "description", "tools", "disallowedTools", "model", "permission", "permissionMode", "hooks", "mode"],
 			...["effort", "maxTurns", "isolation", "extensions", "skills", "prompt_mode", "timeoutMs", "readonly", "color"],
@@ -83,7 +83,7 @@ describe("the loader never throws", () => {
 		);
 	});
 
-	test("random bytes, of any length, beside a good file", () => {
+	test("Random bytes, of any length, beside a good file", () => {
 		yard.write("agent/agent-profiles/good.md", markdown("good"));
 		fc.assert(
 			fc.property(fc.uint8Array({ maxLength: 4_096 }), fc.boolean(), (bytes, framed) => {
@@ -96,7 +96,7 @@ describe("the loader never throws", () => {
 		);
 	});
 
-	test("S25: deep and hostile YAML costs little", () => {
+	test("Deep and hostile YAML costs little (S25)", () => {
 		const hostile = [
 			"[".repeat(30_000),
 			"{a: ".repeat(7_000),
@@ -121,7 +121,7 @@ describe("the loader never throws", () => {
 		assert.ok(catalog.diagnostics.length >= 5, catalog.diagnostics.map(describeDiagnostic).join("\n"));
 	});
 
-	test("S25: what is larger than 1 MB is a diagnostic, not read", () => {
+	test("What is larger than 1 MB is a diagnostic, not read (S25)", () => {
 		yard.write("agent/agent-profiles/big.md", markdown("big") + "x".repeat(10 * 1024 * 1024));
 		yard.write("agent/agent-profiles/body.md", markdown("body") + "x".repeat(900 * 1024));
 		yard.write("agent/agent-profiles/head.md", `---\nname: head\nx: "${"y".repeat(40 * 1024)}"\n---\n`);
@@ -133,7 +133,7 @@ describe("the loader never throws", () => {
 		);
 	});
 
-	test("fifos, devices and sockets are neither opened nor waited for", () => {
+	test("Fifos, devices and sockets are neither opened nor waited for", () => {
 		const directory = join(yard.agentDirectory, "agent-profiles");
 		mkdirSync(directory);
 		execFileSync("mkfifo", [join(directory, "fifo.md")]);
@@ -147,7 +147,7 @@ describe("the loader never throws", () => {
 		);
 	});
 
-	test("a directory that is a file, or may not be read, holds nothing", () => {
+	test("A directory that is a file, or may not be read, holds nothing", () => {
 		yard.write("agent/agent-profiles", "not a directory");
 		yard.write("project/.pi", "neither");
 		assert.deepEqual(yard.load().diagnostics, []);
@@ -155,7 +155,7 @@ describe("the loader never throws", () => {
 });
 
 describe("X29: nothing outside of a project is ever read through its directories", () => {
-	test("S26: whatever links there are, a definition is loaded only if its file lies inside", () => {
+	test("Whatever links there are, a definition is loaded only if its file lies inside (S26)", () => {
 		yard.write("outside/secret.md", markdown("secret"));
 		yard.write("project/inside/fine.md", markdown("fine"));
 		const target = fc.constantFrom(

@@ -10,7 +10,7 @@ const braced = (name: string) => `$\{${name}}`;
 const env = { A_KEY: "sk-from-a", B: "bb", EMPTY: "" };
 
 describe("an apiKey is read as in pi's models.json", () => {
-	test("a literal, variables, and the two escapes", async () => {
+	test("A literal, variables, and the two escapes", async () => {
 		const cases: [string, string][] = [
 			["sk-plain", "sk-plain"],
 			["$A_KEY", "sk-from-a"],
@@ -27,7 +27,7 @@ describe("an apiKey is read as in pi's models.json", () => {
 		for (const [value, key] of cases) assert.deepEqual(await resolveKey(value, env), { ok: true, value: key }, value);
 	});
 
-	test("a variable that is not set, or empty, is an error that names it", async () => {
+	test("A variable that is not set, or empty, is an error that names it", async () => {
 		assert.deepEqual(await resolveKey("$NOPE", env), {
 			ok: false,
 			error: "its apiKey refers to $NOPE, which is not set",
@@ -35,7 +35,7 @@ describe("an apiKey is read as in pi's models.json", () => {
 		assert.equal((await resolveKey(`a${braced("EMPTY")}`, env)).ok, false);
 	});
 
-	test("a command is run once, its output trimmed; one that fails is told without its output", async (t) => {
+	test("A command is run once, its output trimmed; one that fails is told without its output", async (t) => {
 		const directory = mkdtempSync(join(tmpdir(), "pi-key-"));
 		t.after(() => rmSync(directory, { recursive: true }));
 		const counter = join(directory, "count");
@@ -62,13 +62,13 @@ describe("an apiKey is read as in pi's models.json", () => {
 		assert.equal(readFileSync(count, "utf8"), "x\nx\n");
 	});
 
-	test("a key that no header could carry is refused without being told", async () => {
+	test("A key that no header could carry is refused without being told", async () => {
 		const refused = { ok: false, error: "its apiKey has characters that no key can have" };
 		for (const value of ["sk-a\nb", "sk a", "sk-ä", "!printf 'sk-1\\nsk-2'"])
 			assert.deepEqual(await resolveKey(value), refused);
 	});
 
-	test("A153 X17: a key is shown in outline, a reference as it is", () => {
+	test("A key is shown in outline, a reference as it is (A153, X17)", () => {
 		assert.equal(maskKey("sk-test-abc123"), "sk-t****bc123");
 		assert.equal(maskKey("twelve-chars"), "twel****chars");
 		assert.equal(maskKey("eleven-char"), "****");

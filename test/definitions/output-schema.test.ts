@@ -22,7 +22,7 @@ function outputOf(output: string, place = "agent/prompts"): unknown {
 }
 
 describe("the schema of an agent's answers", () => {
-	test("it stands in the definition, in YAML of any style, or in a file beside it", () => {
+	test("It stands in the definition, in YAML of any style, or in a file beside it", () => {
 		const schema = { type: "object", required: ["n"], properties: { n: { type: "integer" } } };
 		const block = "\n  type: object\n  required: [n]\n  properties:\n    n:\n      type: integer";
 		assert.deepEqual(outputOf(block), schema);
@@ -33,7 +33,7 @@ describe("the schema of an agent's answers", () => {
 		assert.equal(outputOf(""), undefined);
 	});
 
-	test("a file that changes is read again, and one that breaks makes its definition unusable", () => {
+	test("A file that changes is read again, and one that breaks makes its definition unusable", () => {
 		yard.write("agent/prompts/x.json", '{"type":"string"}');
 		assert.deepEqual(outputOf("x.json"), { type: "string" });
 		yard.write("agent/prompts/x.json", '{"type":"null"}');
@@ -42,7 +42,7 @@ describe("the schema of an agent's answers", () => {
 		assert.match(String(outputOf("x.json")), /:4: output names x\.json, which is not JSON$/);
 	});
 
-	test("references within a schema are followed, all others refused", () => {
+	test("References within a schema are followed, all others refused", () => {
 		const tree = {
 			$defs: { node: { properties: { next: { $ref: "#/$defs/node" }, up: { $ref: "#" } } } },
 			$ref: "#/$defs/node",
@@ -60,7 +60,7 @@ describe("the schema of an agent's answers", () => {
 		);
 	});
 
-	test("what is no schema, or too large, makes the definition unusable and says why", () => {
+	test("What is no schema, or too large, makes the definition unusable and says why", () => {
 		for (const [output, reason] of [
 			["5", "must be a JSON Schema: an object"],
 			["[string]", "must be a JSON Schema: an object"],
@@ -86,7 +86,7 @@ describe("the schema of an agent's answers", () => {
 		assert.match(String(outputOf("x.json")), /output names x\.json, which is larger than 32 KB$/);
 	});
 
-	test("a project's definition names no file outside of the project", () => {
+	test("A project's definition names no file outside of the project", () => {
 		yard.write("agent/secret.json", '{"type":"string"}');
 		yard.write("project/schemas/x.json", '{"type":"string"}');
 		const inProject = (output: string) => outputOf(output, "project/.pi/prompts");

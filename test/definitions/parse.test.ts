@@ -23,7 +23,7 @@ function rejection(lines: readonly string[], kind: DefinitionKind = "profile"): 
 }
 
 describe("a definition's file", () => {
-	test("A122: the name alone is enough, and says nothing about anything else", () => {
+	test("The name alone is enough, and says nothing about anything else (A122)", () => {
 		assert.deepEqual(definition([]), {
 			name: "x",
 			description: "",
@@ -48,7 +48,7 @@ describe("a definition's file", () => {
 		});
 	});
 
-	test("X4: every field is read", () => {
+	test("Every field is read (X4)", () => {
 		const read = definition(
 			[
 				"description: looks at code",
@@ -100,7 +100,7 @@ describe("a definition's file", () => {
 		});
 	});
 
-	test("an isolation that is none, and what cannot be had yet, makes it unusable [X37]", () => {
+	test("An isolation that is none, and what cannot be had yet, makes it unusable [X37]", () => {
 		const problem = (line: string) => rejection([line]).problems.map(({ message }) => message);
 		assert.deepEqual(problem("isolation: full"), ["isolation must be none or pid-namespace or worktree"]);
 		assert.deepEqual(problem("isolation: true"), ["isolation must be text: put quotes around it"]);
@@ -109,7 +109,7 @@ describe("a definition's file", () => {
 		assert.deepEqual(problem("Isolation: worktree"), ['unknown field "Isolation": it is called "isolation"']);
 	});
 
-	test("A123 S19: a name has only letters, digits, - and _, and its case counts", () => {
+	test("A name has only letters, digits, - and _, and its case counts (A123, S19)", () => {
 		for (const name of ["Code_Reviewer-2", "__proto__", "0", "-"]) {
 			const parsed = parse([`name: "${name}"`]);
 			assert.equal(parsed.kind === "definition" && parsed.definition.name, name);
@@ -119,7 +119,7 @@ describe("a definition's file", () => {
 		}
 	});
 
-	test("A122 B17 X3: what has no name is none; a preset needs a description, a file among prompts both", () => {
+	test("What has no name is none; a preset needs a description, a file among prompts both (A122, B17, X3)", () => {
 		assert.equal(parse(["model: a"]).kind, "broken");
 		assert.equal(parse(["name: x"], "", "preset").kind, "broken");
 		assert.equal(parse(["name: x"], "", "agent").kind, "other");
@@ -128,12 +128,12 @@ describe("a definition's file", () => {
 		assert.equal(parseDefinition("just a text", "profile").kind, "other");
 	});
 
-	test("A127: lists are strings with commas or YAML lists, whose items keep their commas", () => {
+	test("Lists are strings with commas or YAML lists, whose items keep their commas (A127)", () => {
 		assert.deepEqual(definition(["extraArgs: --a , ,--b"]).extraArgs, ["--a", "--b"]);
 		assert.deepEqual(definition(["extraArgs:", "  - a,b", '  - " c "']).extraArgs, ["a,b", " c "]);
 	});
 
-	test("A128: booleans may be written as words", () => {
+	test("Booleans may be written as words (A128)", () => {
 		for (const word of ["true", "True", '"true"', "yes", "ON"]) {
 			assert.deepEqual(definition([`noTools: ${word}`]).tools, { kind: "none" }, word);
 		}
@@ -151,22 +151,22 @@ describe("a definition's file", () => {
 });
 
 describe("X4: six fields are one tool policy", () => {
-	test("A130: noTools wins without a word", () => {
+	test("noTools wins without a word (A130)", () => {
 		assert.deepEqual(definition(["noTools: true", "tools: read", "excludeTools: bash"]).tools, { kind: "none" });
 	});
 
-	test("C3: approved_tools and allowed_tools are whitelists", () => {
+	test("approved_tools and allowed_tools are whitelists (C3)", () => {
 		for (const field of ["tools", "approved_tools", "allowed_tools"]) {
 			assert.deepEqual(definition([`${field}: [read]`]).tools, { kind: "allow", names: ["read"] });
 		}
 	});
 
-	test("C4 A38: denied_tools counts from the active tools, excludeTools from all", () => {
+	test("denied_tools counts from the active tools, excludeTools from all (C4, A38)", () => {
 		assert.deepEqual(definition(["denied_tools: [bash]"]).tools, { kind: "deny", names: ["bash"], from: "active" });
 		assert.deepEqual(definition(["excludeTools: bash"]).tools, { kind: "deny", names: ["bash"], from: "all" });
 	});
 
-	test("A37 C5: a whitelist and a blacklist together are refused in these words", () => {
+	test("A whitelist and a blacklist together are refused in these words (A37, C5)", () => {
 		assert.deepEqual(rejection(["tools: read", "excludeTools: bash"]), {
 			kind: "rejected",
 			name: "x",
@@ -186,14 +186,14 @@ describe("X4: six fields are one tool policy", () => {
 		);
 	});
 
-	test("two fields of the same sense, and an empty whitelist, are refused", () => {
+	test("Two fields of the same sense, and an empty whitelist, are refused", () => {
 		assert.equal(rejection(["tools: read", "approved_tools: bash"]).contradictory, false);
 		assert.equal(rejection(["excludeTools: read", "denied_tools: bash"]).contradictory, false);
 		assert.equal(rejection(["tools: []"]).contradictory, false);
 		assert.match(rejection(["tools: []"]).problems[0]?.message ?? "", /empty "tools"/);
 	});
 
-	test("A30 A31: named skills and noSkills together are refused in these words", () => {
+	test("Named skills and noSkills together are refused in these words (A30, A31)", () => {
 		assert.equal(
 			rejection(["suggestedSkills: a", "noSkills: true"]).problems[0]?.message,
 			'Profile "x" has both "suggestedSkills" and "noSkills" set. These are mutually exclusive — --no-skills would override --skill flags.',
@@ -229,7 +229,7 @@ describe("a mistake names its line", () => {
 		}
 	});
 
-	test("A122 A123 B17: in YAML that cannot be read a file still says what it is called, and whether it is described", () => {
+	test("In YAML that cannot be read a file still says what it is called, and whether it is described (A122, A123, B17)", () => {
 		const kindOf = (kind: DefinitionKind, ...lines: string[]) => parse([...lines, "model: @"], "", kind).kind;
 		for (const line of ['name: "x"', "'name' : 'x'", "name: x # who", "name:\tx "]) {
 			assert.ok(malformed(["model: @", line]), line);
@@ -249,7 +249,7 @@ describe("a mistake names its line", () => {
 		}
 	});
 
-	test("a value that begins with ! would be a YAML tag, and half of a key's command lost", () => {
+	test("A value that begins with ! would be a YAML tag, and half of a key's command lost", () => {
 		assert.deepEqual(malformed(["name: x", "apiKey: !pass show key"]), {
 			line: 3,
 			message: 'put quotes around a value that begins with "!"',
@@ -257,7 +257,7 @@ describe("a mistake names its line", () => {
 		assert.equal(definition(['apiKey: "!pass show key"']).apiKey, "!pass show key");
 	});
 
-	test("a frontmatter that never ends", () => {
+	test("A frontmatter that never ends", () => {
 		const problem = { line: 1, message: 'the frontmatter is never closed: a line "---" is missing' };
 		assert.deepEqual(parseDefinition("---\nname: x\n", "profile"), {
 			kind: "rejected",
@@ -268,7 +268,7 @@ describe("a mistake names its line", () => {
 		assert.deepEqual(parseDefinition("---\nA rule above a text.\n\nname: x\n", "profile"), { kind: "broken", problem });
 	});
 
-	test("a field that cannot have its value rejects the definition, by name and line", () => {
+	test("A field that cannot have its value rejects the definition, by name and line", () => {
 		const cases: [string, RegExp][] = [
 			["thinkingLevel: hihg", /^thinkingLevel must be one of off, minimal, low, medium, high, xhigh, max$/],
 			["noTools: maybe", /^noTools must be true or false$/],
@@ -293,7 +293,7 @@ describe("a mistake names its line", () => {
 		}
 	});
 
-	test("a restriction that is only misspelled is not lost; fields of other programs are none of ours", () => {
+	test("A restriction that is only misspelled is not lost; fields of other programs are none of ours", () => {
 		assert.match(rejection(["Tools: read"]).problems[0]?.message ?? "", /unknown field "Tools": it is called "tools"/);
 		assert.match(rejection(["exclude_tools: read"]).problems[0]?.message ?? "", /called "excludeTools"/);
 		assert.equal(definition(["color: red", "permissions: [a]"]).name, "x");

@@ -7,7 +7,7 @@ import { readPlainFields } from "../../src/definitions/plain-fields.ts";
 const yaml = (text: string) => parseFrontmatter(`---\n${text}\n---\nbody`).frontmatter;
 
 describe("frontmatter of plain lines", () => {
-	test("what most definitions have is read without a YAML parser", () => {
+	test("What most definitions have is read without a YAML parser", () => {
 		const text = 'name: code-reviewer\ndescription: "Reviews, well"\n\ntools: Read, Grep (all)\nmodel: sonnet  ';
 		assert.deepEqual(readPlainFields(text), {
 			name: "code-reviewer",
@@ -17,7 +17,7 @@ describe("frontmatter of plain lines", () => {
 		});
 	});
 
-	test("what means something else to YAML is left to it", () => {
+	test("What means something else to YAML is left to it", () => {
 		for (const line of [
 			"a: b: c",
 			"a: b #c",
@@ -52,7 +52,7 @@ describe("frontmatter of plain lines", () => {
 		}
 	});
 
-	test("whatever is read has the values that YAML gives it", () => {
+	test("Whatever is read has the values that YAML gives it", () => {
 		const piece = fc.constantFrom(
 			...[
 				"a",

@@ -16,7 +16,7 @@ const names = () => callable(yard.load(), "profile").map(({ name }) => name);
 const problems = () => yard.load().diagnostics.map((each) => describeDiagnostic(each).replaceAll(yard.root, "~"));
 
 describe("subfolders of a definitions directory", () => {
-	test("files are read five folders deep, and a deeper folder is named as not read", () => {
+	test("Files are read five folders deep, and a deeper folder is named as not read", () => {
 		yard.write("agent/agent-profiles/one/a.md", markdown("a"));
 		yard.write("agent/agent-profiles/1/2/3/4/5/b.md", markdown("b"));
 		yard.write("agent/agent-profiles/1/2/3/4/5/6/c.md", markdown("c"));
@@ -28,7 +28,7 @@ describe("subfolders of a definitions directory", () => {
 		]);
 	});
 
-	test("a link to a directory is not followed, and is named; a link to a file is followed as before", () => {
+	test("A link to a directory is not followed, and is named; a link to a file is followed as before", () => {
 		yard.write("elsewhere/a.md", markdown("a"));
 		mkdirSync(join(yard.agentDirectory, "agent-profiles/team"), { recursive: true });
 		symlinkSync(join(yard.root, "elsewhere"), join(yard.agentDirectory, "agent-profiles/team/linked"));
@@ -41,7 +41,7 @@ describe("subfolders of a definitions directory", () => {
 		]);
 	});
 
-	test("runs is never entered, whether it is a directory or a link to one", () => {
+	test("Runs is never entered, whether it is a directory or a link to one", () => {
 		yard.write("project/.pi/subagents/team/a.md", markdown("a"));
 		yard.write("project/.pi/subagents/runs/b.md", markdown("b"));
 		yard.write("project/.pi/subagents/team/runs/c.md", markdown("c"));
@@ -52,7 +52,7 @@ describe("subfolders of a definitions directory", () => {
 		assert.deepEqual(problems(), []);
 	});
 
-	test("of two files with one name the first path counts, and the other is told", () => {
+	test("Of two files with one name the first path counts, and the other is told", () => {
 		yard.write("agent/agent-profiles/a/x.md", markdown("x"));
 		yard.write("agent/agent-profiles/b/x.md", markdown("x"));
 		assert.deepEqual(names(), ["x"]);
@@ -61,7 +61,7 @@ describe("subfolders of a definitions directory", () => {
 		]);
 	});
 
-	test("in a project no subfolder leads out of it", () => {
+	test("In a project no subfolder leads out of it", () => {
 		yard.write("elsewhere/a.md", markdown("a"));
 		mkdirSync(join(yard.project, ".pi/agent-profiles/team"), { recursive: true });
 		symlinkSync(join(yard.root, "elsewhere/a.md"), join(yard.project, ".pi/agent-profiles/team/a.md"));
@@ -71,7 +71,7 @@ describe("subfolders of a definitions directory", () => {
 });
 
 describe("a definition that cannot be used", () => {
-	test("an empty tools field fails the tasks that use it and refuses no other", () => {
+	test("An empty tools field fails the tasks that use it and refuses no other", () => {
 		for (const [name, line] of [
 			["list", "tools: []"],
 			["text", 'tools: ""'],
@@ -91,14 +91,14 @@ describe("a definition that cannot be used", () => {
 		assert.equal(contradictionAmong(catalog, "profile", ["list", "twice"]), undefined);
 	});
 
-	test("lists that exclude each other still refuse the whole call", () => {
+	test("Lists that exclude each other still refuse the whole call", () => {
 		yard.write("agent/agent-profiles/x.md", markdown("x", "tools: read", "excludeTools: bash"));
 		assert.match(contradictionAmong(yard.load(), "profile", ["x"]) ?? "", /mutually exclusive/);
 	});
 });
 
 describe("loading is bounded by work, not by the clock", () => {
-	test("a thousand definitions are all there, however slow the machine is", () => {
+	test("A thousand definitions are all there, however slow the machine is", () => {
 		for (let at = 0; at < 1_000; at++) {
 			yard.write(`agent/agent-profiles/d${at}.md`, markdown(`d${at}`, `model: ${"m".repeat(900)}`));
 		}
@@ -113,7 +113,7 @@ describe("loading is bounded by work, not by the clock", () => {
 		assert.deepEqual(problems(), []);
 	});
 
-	test("a folder full of YAML that takes long to understand is read in part, and each file that is left out is named", () => {
+	test("A folder full of YAML that takes long to understand is read in part, and each file that is left out is named", () => {
 		const slow = `---\nname: slow\nx: ${'"'.repeat(30_000)}\n---\n`;
 		for (let at = 0; at < 12; at++) yard.write(`agent/agent-profiles/a${String(at).padStart(2, "0")}.md`, slow);
 		const unread = problems().filter((each) => each.includes("was not read"));

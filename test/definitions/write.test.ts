@@ -118,7 +118,7 @@ const expectedOf = (draft: Draft, body: string) => ({
 const throughDisk = (text: string) => Buffer.from(text, "utf8").toString("utf8");
 
 describe("A154 W21: what is saved is read again, whatever the text", () => {
-	test("a new definition", async () => {
+	test("A new definition", async () => {
 		await fc.assert(
 			fc.asyncProperty(drafts, anyText, async (draft, body) => {
 				const text = throughDisk(await renderDefinition("x", changesOf(draft, body)));
@@ -133,7 +133,7 @@ describe("A154 W21: what is saved is read again, whatever the text", () => {
 		);
 	});
 
-	test("a changed one: every field has the new value", async () => {
+	test("A changed one: every field has the new value", async () => {
 		await fc.assert(
 			fc.asyncProperty(drafts, drafts, anyText, async (before, after, body) => {
 				const first = await renderDefinition("x", changesOf(before, "old"));
@@ -152,7 +152,7 @@ describe("A154 W21: what is saved is read again, whatever the text", () => {
 		);
 	});
 
-	test("X21: what is not asked about survives: comments, order, fields of other programs, the body", async () => {
+	test("What is not asked about survives: comments, order, fields of other programs, the body (X21)", async () => {
 		const text =
 			"---\r\n# mine\r\ncolor: red\nname: x\nmodel: a # the cheap one\ntimeout: 5\n---\n\n# Body\n\n  indented\n";
 		const changed = await renderChanged(text, { fields: new Map([["model", "b: c"]]), body: undefined });
@@ -171,7 +171,7 @@ describe("the file itself", () => {
 	afterEach(() => yard.dispose());
 	const ok = { ok: true, value: undefined };
 
-	test("A154: the directory is made, a global profile is private, and nothing is left beside it", () => {
+	test("The directory is made, a global profile is private, and nothing is left beside it (A154)", () => {
 		const path = join(yard.agentDirectory, "agent-profiles", "x.md");
 		assert.deepEqual(createFile(path, "text", "private"), ok);
 		assert.equal(readFileSync(path, "utf8"), "text");
@@ -179,14 +179,14 @@ describe("the file itself", () => {
 		assert.deepEqual(readdirSync(join(yard.agentDirectory, "agent-profiles")), ["x.md"]);
 	});
 
-	test("a file that is there is not overwritten by a new one", () => {
+	test("A file that is there is not overwritten by a new one", () => {
 		const path = yard.write("agent/agent-profiles/x.md", "before");
 		assert.deepEqual(createFile(path, "after", "private"), { ok: false, error: `${path} exists already` });
 		assert.equal(readFileSync(path, "utf8"), "before");
 		assert.deepEqual(readdirSync(join(yard.agentDirectory, "agent-profiles")), ["x.md"]);
 	});
 
-	test("a changed file keeps its mode, and a link stays one", () => {
+	test("A changed file keeps its mode, and a link stays one", () => {
 		const target = yard.write("elsewhere/x.md", "before");
 		chmodSync(target, 0o640);
 		mkdirSync(join(yard.agentDirectory, "agent-profiles"));

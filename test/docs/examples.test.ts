@@ -58,7 +58,7 @@ describe("what the documents show is so", () => {
 		return name;
 	};
 
-	test("every block says what it is, and every shell command is run: here, by another test, or by the checks of a change", () => {
+	test("Every block says what it is, and every shell command is run: here, by another test, or by the checks of a change", () => {
 		for (const block of DOCUMENTS.flatMap(blocksOf)) {
 			assert.ok(LANGUAGES.includes(block.language), `${describeBlock(block)}: ${block.language}`);
 		}
@@ -82,7 +82,7 @@ describe("what the documents show is so", () => {
 		assert.match(stdout, /That is what four sub-agents found out/);
 	});
 
-	test("definitions and calls: each is taken by its tool as it stands", async () => {
+	test("Definitions and calls: each is taken by its tool as it stands", async () => {
 		for (const block of allBlocks("markdown")) assert.notEqual(define(block), "", describeBlock(block));
 		const calls = allBlocks("json")
 			.filter(({ text: json }) => !("subagents" in (JSON.parse(json) as object)))
@@ -123,7 +123,7 @@ describe("what the documents show is so", () => {
 		}
 	});
 
-	test("the commands for people do what the documents say", async () => {
+	test("The commands for people do what the documents say", async () => {
 		const lines = allBlocks("text").flatMap(({ text: content }) =>
 			content.split("\n").filter((line) => line.startsWith("/")),
 		);
@@ -140,7 +140,7 @@ describe("what the documents show is so", () => {
 		}
 	});
 
-	test("the examples are definitions that run as they are, by name and with all of their fields", async () => {
+	test("The examples are definitions that run as they are, by name and with all of their fields", async () => {
 		const files = readdirSync(join(ROOT, "examples")).filter((name) => name.endsWith(".md"));
 		assert.deepEqual(files.sort(), ["reviewer.md", "sandboxed.md", "scout.md", "worker.md"]);
 		const fresh = createHome(server);

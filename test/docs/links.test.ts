@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { loadSettings } from "../../src/settings/settings.ts";
 import { allBlocks, anchorsOf, DOCUMENTS, describeBlock, proseOf, ROOT, readDocument } from "./documents.ts";
 
-test("every link in the documents leads somewhere, with its anchor", () => {
+test("Every link in the documents leads somewhere, with its anchor", () => {
 	let checked = 0;
 	for (const file of DOCUMENTS) {
 		for (const [, target = ""] of proseOf(file).matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -23,7 +23,7 @@ test("every link in the documents leads somewhere, with its anchor", () => {
 	assert.ok(checked > 30, `only ${checked} links were found`);
 });
 
-test("B70: every document of docs/ can be reached from the README", () => {
+test("Every document of docs/ can be reached from the README (B70)", () => {
 	const reached = new Set<string>();
 	const visit = (file: string) => {
 		if (reached.has(file)) return;
@@ -37,7 +37,7 @@ test("B70: every document of docs/ can be reached from the README", () => {
 	assert.deepEqual(missing, []);
 });
 
-test("files and scripts that the documents name are there", () => {
+test("Files and scripts that the documents name are there", () => {
 	const { scripts } = JSON.parse(readDocument("package.json")) as { scripts: Record<string, string> };
 	for (const file of DOCUMENTS) {
 		for (const [, name = ""] of readDocument(file).matchAll(/npm run ([\w:-]+)/g)) {
@@ -69,7 +69,7 @@ function documentedDefaults(): Map<string, string> {
 	);
 }
 
-test("A157 X19: every setting is in the table with its default, and every example is read without a warning", (t) => {
+test("Every setting is in the table with its default, and every example is read without a warning (A157, X19)", (t) => {
 	const directory = mkdtempSync(join(tmpdir(), "pi-settings-"));
 	t.after(() => rmSync(directory, { recursive: true }));
 	const trust = {

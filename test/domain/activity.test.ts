@@ -22,14 +22,14 @@ const fold = (...events: RunEvent[]) => events.reduce(reduce, initialState);
 const doing = (...events: RunEvent[]) => fold(...events).activity;
 
 describe("what a run does now", () => {
-	test("it is starting until pi begins to work, then thinking, also before the first token", () => {
+	test("It is starting until pi begins to work, then thinking, also before the first token", () => {
 		assert.deepEqual(doing(started), { kind: "starting" });
 		assert.deepEqual(doing(started, at(1_500), working), { kind: "thinking", since: 1_500, thought: "" });
 		assert.deepEqual(doing(started, working, at(1_700), asked), { kind: "thinking", since: 1_700, thought: "" });
 		assert.deepEqual(doing(started, working, asked, started), { kind: "starting" }, "a process that goes on with it");
 	});
 
-	test("thoughts are kept from their end, writing since its first piece, and both are counted", () => {
+	test("Thoughts are kept from their end, writing since its first piece, and both are counted", () => {
 		const long = Array.from(
 			{ length: 100 },
 			(_, index): RunEvent => ({ type: "thinking", text: `${index} `.repeat(50) }),
@@ -55,7 +55,7 @@ describe("what a run does now", () => {
 		assert.equal(reduce(arguing, said).written, 0);
 	});
 
-	test("tools that run side by side are each there until they have ended, by their event or their result", () => {
+	test("Tools that run side by side are each there until they have ended, by their event or their result", () => {
 		const both = [started, working, at(5_000), call("a"), at(6_000), call("b", "read")];
 		const tools = doing(...both);
 		assert.deepEqual(tools.kind === "tools" && tools.calls.map(({ name, since }) => [name, since]), [
@@ -68,7 +68,7 @@ describe("what a run does now", () => {
 		assert.deepEqual(none, { kind: "thinking", since: 9_000, thought: "" });
 	});
 
-	test("a retry says why, which attempt it is and when the next request goes out", () => {
+	test("A retry says why, which attempt it is and when the next request goes out", () => {
 		const retrying: RunEvent = {
 			...{ type: "retrying", reason: "529" },
 			counted: { attempt: 2, of: 3 },
@@ -79,19 +79,19 @@ describe("what a run does now", () => {
 		assert.equal(doing(started, working, retrying, working).kind, "thinking");
 	});
 
-	test("a child that waits for its slot waits until it is admitted or answered, whatever it prints of its request", () => {
+	test("A child that waits for its slot waits until it is admitted or answered, whatever it prints of its request", () => {
 		const waiting: RunEvent = { type: "waiting", for: "llama", before: 2 };
 		assert.equal(doing(started, waiting, working, asked).kind, "waiting");
 		assert.equal(doing(started, waiting, working, asked, { type: "admitted" }).kind, "thinking");
 		assert.equal(doing(started, waiting, working, asked, said).kind, "thinking");
 	});
 
-	test("compacting lasts until its end, whether it succeeded or not", () => {
+	test("Compacting lasts until its end, whether it succeeded or not", () => {
 		assert.deepEqual(doing(started, working, at(2_000), { type: "compacting" }), { kind: "compacting", since: 2_000 });
 		assert.equal(doing(started, working, { type: "compacting" }, { type: "spent", usage: noUsage }).kind, "thinking");
 	});
 
-	test("it wraps up once it has settled, and from the moment it is being stopped, whatever it still says", () => {
+	test("It wraps up once it has settled, and from the moment it is being stopped, whatever it still says", () => {
 		assert.equal(doing(started, working, said, { type: "settled" }).kind, "wrapping-up");
 		assert.equal(doing(started, working, said, { type: "settled" }, working).kind, "thinking");
 		const stopping: RunEvent = { type: "stopping", at: 7_000, cause: { kind: "loop", tool: "bash" } };

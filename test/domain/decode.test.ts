@@ -11,7 +11,7 @@ const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value 
 const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { total: 0 } };
 
 describe("decode", () => {
-	test("A76: pi's records become events, or records that change nothing", () => {
+	test("Pi's records become events, or records that change nothing (A76)", () => {
 		const user = { role: "user", content: "hello", timestamp: 1 };
 		const answer = { role: "assistant", content: [{ type: "text", text: "hi" }], stopReason: "stop" };
 		const result = { role: "toolResult", toolCallId: "1", toolName: "ls", content: [], isError: false };
@@ -73,13 +73,13 @@ describe("decode", () => {
 		}
 	});
 
-	test("A79, W7: pi's system message is not part of the conversation", () => {
+	test("Pi's system message is not part of the conversation (A79, W7)", () => {
 		for (const role of ["system", "custom", "bashExecution", undefined]) {
 			assert.equal(decode(bytes({ type: "message_end", message: { role, content: [] } })).kind, "record");
 		}
 	});
 
-	test("pieces of text, of thoughts and of tool calls are events; all other pieces are records that may be left out", () => {
+	test("Pieces of text, of thoughts and of tool calls are events; all other pieces are records that may be left out", () => {
 		const update = (event: unknown) => decode(bytes({ type: "message_update", assistantMessageEvent: event }));
 		assert.deepEqual(update({ type: "text_delta", delta: "hal" }), {
 			kind: "event",
@@ -99,17 +99,17 @@ describe("decode", () => {
 		assert.ok(!isDelta(decode(bytes({ type: "message_end", message: { role: "user", content: "x" } }))));
 	});
 
-	test("F32: what is not a record is stray, with its line end taken off", () => {
+	test("What is not a record is stray, with its line end taken off (F32)", () => {
 		for (const text of ["Welcome!", "{", "[]", "null", "42", '"text"', "{}", '{"type":7}', '{"kind":"x"}', " "]) {
 			assert.deepEqual(decode(bytes(`${text}\r`)), { kind: "stray", text: text.trimEnd() });
 		}
 	});
 
-	test("F39: CRLF does not hide a record", () => {
+	test("CRLF does not hide a record (F39)", () => {
 		assert.deepEqual(decode(bytes('{"type":"agent_settled"}\r')), { kind: "event", event: { type: "settled" } });
 	});
 
-	test("a child cannot forge an event of ours", () => {
+	test("A child cannot forge an event of ours", () => {
 		const event: RunEvent = { type: "stopping", at: 1, cause: { kind: "loop", tool: "x" } };
 		const own = encodeOwn(event).trimEnd();
 		assert.deepEqual(decodeTrail(bytes(own)), event);
@@ -121,7 +121,7 @@ describe("decode", () => {
 		}
 	});
 
-	test("F44: a torn line of our own is no event, nor is one of a later version", () => {
+	test("A torn line of our own is no event, nor is one of a later version (F44)", () => {
 		for (const event of [null, {}, "settled", { type: "rewound" }]) {
 			assert.equal(decodeTrail(bytes({ type: "subagents", event })), undefined);
 		}
@@ -129,7 +129,7 @@ describe("decode", () => {
 		assert.equal(decodeTrail(bytes("")), undefined);
 	});
 
-	test("F39: whatever a line holds, nothing throws, neither here nor in what is made of it", () => {
+	test("Whatever a line holds, nothing throws, neither here nor in what is made of it (F39)", () => {
 		const any = fc.anything({ withNullPrototype: false, maxDepth: 4 });
 		const part = fc.oneof(any, fc.record({ type: fc.constantFrom("text", "toolCall", "image"), text: any, name: any }));
 		const message = fc.record(

@@ -41,7 +41,7 @@ describe("C20: what a finalize call must say", () => {
 		["a list", ["SUCCESS"], /^status must be/],
 	];
 	for (const [name, input, complaint] of invalid) {
-		test(`refused: ${name}`, () => assert.match(String(parseFinalized(input)), complaint));
+		test(`Refused: ${name}`, () => assert.match(String(parseFinalized(input)), complaint));
 	}
 });
 
@@ -66,10 +66,10 @@ describe("what an agent's run amounts to", () => {
 		conclude(events.reduce(reduce, initialState), exit, { kind: "finalize", attempts: 3 }, "");
 	const answer = (text: string) => ({ kind: "completed", text, end: "natural" });
 
-	test("X22: the first valid answer counts", () => {
+	test("The first valid answer counts (X22)", () => {
 		assert.deepEqual(conclusion([says("toolUse"), finalize("one"), finalize("two"), settled]), answer("one"));
 	});
-	test("X13: an answer that was handed over is not lost by what follows", () => {
+	test("An answer that was handed over is not lost by what follows (X13)", () => {
 		assert.deepEqual(conclusion([says("toolUse"), finalize("one"), says("error"), settled]), answer("one"));
 		assert.deepEqual(
 			conclusion([says("toolUse"), finalize("one")], { kind: "signal", signal: "SIGKILL" }),
@@ -77,14 +77,14 @@ describe("what an agent's run amounts to", () => {
 		);
 		assert.deepEqual(conclusion([says("toolUse"), finalize("one"), stopping]), answer("one"));
 	});
-	test("X13: nor when nobody is left to watch over the run", () => {
+	test("Nor when nobody is left to watch over the run (X13)", () => {
 		const state = [says("toolUse"), finalize("one")].reduce(reduce, initialState);
 		assert.deepEqual(resultWithout("id", state, { kind: "lost" }, 1).outcome, answer("one"));
 	});
-	test("X13: first cause wins: what comes while the run is being stopped is no answer", () => {
+	test("First cause wins: what comes while the run is being stopped is no answer (X13)", () => {
 		assert.equal(conclusion([says("toolUse"), stopping, finalize("one"), settled]).kind, "failed");
 	});
-	test("C21: free text is not the answer", () => {
+	test("Free text is not the answer (C21)", () => {
 		assert.deepEqual(conclusion([says("stop"), settled]), {
 			kind: "failed",
 			failure: { kind: "unfinalized", attempts: 3 },

@@ -26,7 +26,7 @@ function watch(changes: Partial<Limits>): { guard: Guard; asked: Promise<StopCau
 }
 
 describe("the timeout", { concurrency: true }, () => {
-	test("A63: with an idle time of 0 a run is stopped at its timeout, busy or not", async () => {
+	test("With an idle time of 0 a run is stopped at its timeout, busy or not (A63)", async () => {
 		const { guard, asked } = watch({ timeoutMs: 200 });
 		const at = performance.now();
 		const busy = setInterval(() => guard.observe(call("read", { at: performance.now() })), 20);
@@ -36,7 +36,7 @@ describe("the timeout", { concurrency: true }, () => {
 		assert.ok(performance.now() - at >= 195);
 	});
 
-	test("A62, A64: then the idle time runs; the cause still names the timeout", async () => {
+	test("Then the idle time runs; the cause still names the timeout (A62, A64)", async () => {
 		const { guard, asked } = watch({ timeoutMs: 100, idleGraceMs: 300 });
 		const at = performance.now();
 		assert.deepEqual(await asked, { kind: "timeout", afterMs: 100 });
@@ -44,7 +44,7 @@ describe("the timeout", { concurrency: true }, () => {
 		assert.ok(performance.now() - at >= 390);
 	});
 
-	test("A62: every tool call starts the idle time anew; A65: nothing else does", async () => {
+	test("Every tool call starts the idle time anew; A65: nothing else does (A62)", async () => {
 		const busy = watch({ timeoutMs: 100, idleGraceMs: 1_000 });
 		const chatty = watch({ timeoutMs: 100, idleGraceMs: 1_000 });
 		let calls = 0;
@@ -60,7 +60,7 @@ describe("the timeout", { concurrency: true }, () => {
 		chatty.guard.dispose();
 	});
 
-	test("F55: time in which this process did not run is not charged to the run", async () => {
+	test("Time in which this process did not run is not charged to the run (F55)", async () => {
 		const { guard, asked, causes } = watch({ timeoutMs: 400 });
 		const at = performance.now();
 		const asleep = performance.now() + 1_000;
@@ -74,7 +74,7 @@ describe("the timeout", { concurrency: true }, () => {
 		assert.ok(performance.now() - at >= 1_200);
 	});
 
-	test("X15: 0 is no timeout, and a guard that is disposed of asks for nothing", async () => {
+	test("0 is no timeout, and a guard that is disposed of asks for nothing (X15)", async () => {
 		const never = watch({ timeoutMs: 0 });
 		const disposed = watch({ timeoutMs: 50 });
 		disposed.guard.dispose();
@@ -94,19 +94,19 @@ describe("the loop", () => {
 	const same = (count: number, args: unknown = { path: "a" }) =>
 		Array.from({ length: count }, () => call("read", args));
 
-	test("A66, R3: so many identical calls in a row are a loop", () => {
+	test("So many identical calls in a row are a loop (A66, R3)", () => {
 		assert.deepEqual(feed({}, ...same(4)), []);
 		assert.deepEqual(feed({}, ...same(5)), [{ kind: "loop", tool: "read" }]);
 		assert.deepEqual(feed({ repeatedCalls: 2 }, ...same(2)), [{ kind: "loop", tool: "read" }]);
 	});
 
-	test("calls that a script makes are not counted: a script may well ask the same thing in a loop", () => {
+	test("Calls that a script makes are not counted: a script may well ask the same thing in a loop", () => {
 		const nested = same(9).map((event) => ({ ...event, nested: true }) as RunEvent);
 		assert.deepEqual(feed({}, ...nested), []);
 		assert.deepEqual(feed({}, ...same(4), ...nested, ...same(1)), [{ kind: "loop", tool: "read" }]);
 	});
 
-	test("A66, R4: only consecutive ones count, of the same tool, with the same arguments", () => {
+	test("Only consecutive ones count, of the same tool, with the same arguments (A66, R4)", () => {
 		assert.deepEqual(feed({}, ...same(4), call("ls"), ...same(4)), []);
 		assert.deepEqual(feed({}, ...same(4), call("write", { path: "a" })), []);
 		assert.deepEqual(feed({}, ...same(4), call("read", { path: "b" })), []);
@@ -116,24 +116,24 @@ describe("the loop", () => {
 		assert.equal(feed({}, ...same(3), text, ...same(2)).length, 1);
 	});
 
-	test("A67: 0 switches it off", () => {
+	test("0 switches it off (A67)", () => {
 		assert.deepEqual(feed({ repeatedCalls: 0 }, ...same(100)), []);
 	});
 
-	test("A68, W6: a difference at any depth is a difference", () => {
+	test("A difference at any depth is a difference (A68, W6)", () => {
 		const edit = (newText: string) => call("edit", { path: "a.ts", edits: [{ oldText: "x", newText }] });
 		assert.deepEqual(feed({}, ..."abcdefgh".split("").map(edit)), []);
 		assert.equal(feed({}, ..."aaaaa".split("").map(edit)).length, 1);
 	});
 
-	test("X15: the order of keys makes no difference", () => {
+	test("The order of keys makes no difference (X15)", () => {
 		const one = { a: 1, b: { c: [{ d: 1, e: 2 }], f: null } };
 		const other = { b: { f: null, c: [{ e: 2, d: 1 }] }, a: 1 };
 		assert.equal(canonical(one), canonical(other));
 		assert.equal(feed({ repeatedCalls: 2 }, call("x", one), call("x", other)).length, 1);
 	});
 
-	test("X15: the signature is the value and nothing but the value", () => {
+	test("The signature is the value and nothing but the value (X15)", () => {
 		const shuffled = (value: unknown): unknown => {
 			if (Array.isArray(value)) return value.map(shuffled);
 			if (typeof value !== "object" || value === null) return value;

@@ -21,7 +21,7 @@ function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 }
 
 describe("lines", () => {
-	test("F33, F39: any text in any chunks is split on LF and on nothing else", () => {
+	test("Any text in any chunks is split on LF and on nothing else (F33, F39)", () => {
 		const characters = fc.oneof(
 			fc.string({ unit: "binary" }),
 			fc.constantFrom("\n", "\r\n", "\n\n", "\u2028", "\u2029", "\u0085", "\0", "🎉", "é"),
@@ -38,14 +38,14 @@ describe("lines", () => {
 		fc.assert(property, { numRuns: 2_000 });
 	});
 
-	test("F33: a character is whole at every place where its bytes can be cut", () => {
+	test("A character is whole at every place where its bytes can be cut (F33)", () => {
 		const bytes = Buffer.from("a🎉é日\n\u2028b\n");
 		for (let place = 0; place <= bytes.length; place++) {
 			assert.deepEqual(split(cutAt(bytes, [place])).lines, ["a🎉é日", "\u2028b"]);
 		}
 	});
 
-	test("F34: lines over the limit are dropped and counted, all others are kept, in any chunks", () => {
+	test("Lines over the limit are dropped and counted, all others are kept, in any chunks (F34)", () => {
 		const lineLengths = fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 20 });
 		const property = fc.property(lineLengths, fc.boolean(), fc.array(fc.nat()), (lengths, ended, places) => {
 			const wanted = lengths.map((length, index) => String.fromCharCode(97 + (index % 26)).repeat(length));
@@ -60,7 +60,7 @@ describe("lines", () => {
 		fc.assert(property, { numRuns: 1_000 });
 	});
 
-	test("F34: what a line that never ends takes is bounded", () => {
+	test("What a line that never ends takes is bounded (F34)", () => {
 		let lines = 0;
 		const splitter = createLineSplitter(() => lines++, 1_000);
 		const chunk = Buffer.alloc(64 * 1024, 0x61);
@@ -72,7 +72,7 @@ describe("lines", () => {
 		assert.equal(lines, 1);
 	});
 
-	test("F40: what follows the last LF is a line when the input ends, once", () => {
+	test("What follows the last LF is a line when the input ends, once (F40)", () => {
 		const lines: string[] = [];
 		const splitter = createLineSplitter((line) => lines.push(line.toString()));
 		splitter.write(Buffer.from("whole\nrest"));

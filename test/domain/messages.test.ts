@@ -10,7 +10,7 @@ const toolResult = (text: string) =>
 	({ role: "toolResult", toolName: "ls", content: [{ type: "text", text }] }) as unknown as ChatMessage;
 const user = (content: unknown) => ({ role: "user", content }) as ChatMessage;
 
-test("W37: a cut never leaves half of a character, and never takes more than one unit off", () => {
+test("A cut never leaves half of a character, and never takes more than one unit off (W37)", () => {
 	const property = fc.property(fc.string({ unit: "grapheme" }), fc.nat(20), (text, max) => {
 		for (const part of [cut(text, max), cutFront(text, max)]) {
 			assert.ok(part.isWellFormed());
@@ -23,7 +23,7 @@ test("W37: a cut never leaves half of a character, and never takes more than one
 	assert.equal(cutFront("a🎉b", 2), "b");
 });
 
-test("W20: the text of a message is all of its text, without thinking and images", () => {
+test("The text of a message is all of its text, without thinking and images (W20)", () => {
 	assert.equal(textOf(user("plain")), "plain");
 	const parts = [
 		{ type: "text", text: "a" },
@@ -34,7 +34,7 @@ test("W20: the text of a message is all of its text, without thinking and images
 	assert.equal(textOf(user([{ type: "image", data: "", mimeType: "image/png" }])), "");
 });
 
-test("A101: a message in a transcript: text as it is, calls cut to 120 characters, results to 500", () => {
+test("A message in a transcript: text as it is, calls cut to 120 characters, results to 500 (A101)", () => {
 	assert.deepEqual(describeMessage(user("hello")), ["hello"]);
 	const long = "x".repeat(200);
 	const call = { type: "toolCall", id: "1", name: "bash", arguments: { command: long } };
@@ -49,7 +49,7 @@ test("A101: a message in a transcript: text as it is, calls cut to 120 character
 	assert.deepEqual(describeMessage(assistant([{ type: "toolCall", id: "1", name: "ls" }])), ["→ ls: "]);
 });
 
-test("the last assistant message, and the newest messages that fit", () => {
+test("The last assistant message, and the newest messages that fit", () => {
 	const messages = [user("a"), assistant([]), toolResult("r"), user("b")];
 	assert.equal(lastAssistant(messages), messages[1]);
 	assert.equal(lastAssistant([user("a")]), undefined);

@@ -6,19 +6,19 @@ import { nearestNames } from "../../src/domain/nearest-names.ts";
 const many = Array.from({ length: 1_000 }, (_, at) => `agent-${String(at).padStart(4, "0")}`);
 
 describe("what there is, for whoever asked for a name that there is not", () => {
-	test("the three nearest names come first, then the others in their order", () => {
+	test("The three nearest names come first, then the others in their order", () => {
 		const names = ["architect", "builder", "code-review", "docs", "reviewer", "tester", "view"];
 		assert.equal(nearestNames("reviewr", names), "reviewer, code-review, view, architect, builder, docs, tester");
 	});
 
-	test("thirty names at most, and how many there are besides", () => {
+	test("Thirty names at most, and how many there are besides", () => {
 		const text = nearestNames("reviewr", [...many, "reviewer"]);
 		assert.ok(text.startsWith("reviewer, "));
 		assert.ok(text.endsWith(" and 971 more"));
 		assert.equal(text.split(", ").length, 30);
 	});
 
-	test("no name is cut in half, however long it is, and the text stays short", () => {
+	test("No name is cut in half, however long it is, and the text stays short", () => {
 		const long = fc.array(
 			fc.string({ minLength: 1, maxLength: 4_000 }).map((text) => text.replaceAll(/[, ]/g, "_")),
 			{
@@ -36,7 +36,7 @@ describe("what there is, for whoever asked for a name that there is not", () => 
 		);
 	});
 
-	test("where nothing looks like it, the names keep their order; where there is none, there is no text", () => {
+	test("Where nothing looks like it, the names keep their order; where there is none, there is no text", () => {
 		assert.equal(nearestNames("z", ["x", "y"]), "x, y");
 		assert.equal(nearestNames("z", []), "");
 	});

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createRedactor } from "../../src/domain/redact.ts";
 
-test("X28: the exact key is replaced wherever it stands", () => {
+test("The exact key is replaced wherever it stands (X28)", () => {
 	const redact = createRedactor(["sk-0123456789"]);
 	assert.equal(redact("a sk-0123456789 b sk-0123456789"), "a [redacted] b [redacted]");
 	assert.equal(redact("sk-012345678"), "sk-012345678");
 });
 
-test("X28: so are the forms in which JSON, URLs and base64 write it", () => {
+test("So are the forms in which JSON, URLs and base64 write it (X28)", () => {
 	const key = 'k"e\\y/+ü=12';
 	const redact = createRedactor([key]);
 	const nested = JSON.stringify({ output: JSON.stringify({ key }) });
@@ -23,17 +23,17 @@ test("X28: so are the forms in which JSON, URLs and base64 write it", () => {
 	}
 });
 
-test("keys hold no patterns, and of two keys the longer goes first", () => {
+test("Keys hold no patterns, and of two keys the longer goes first", () => {
 	const redact = createRedactor(["$&.*+?^1", "abcdef", "abcdefghi"]);
 	assert.equal(redact("x $&.*+?^1 abcdefghi abcdef"), "x [redacted] [redacted] [redacted]");
 });
 
-test("what is too short to be a key is left alone, and without a key nothing changes", () => {
+test("What is too short to be a key is left alone, and without a key nothing changes", () => {
 	assert.equal(createRedactor(["", "abc"])("abc"), "abc");
 	fc.assert(fc.property(fc.string(), (text) => createRedactor([])(text) === text));
 });
 
-test("a line of JSON stays one, whatever the key is", () => {
+test("A line of JSON stays one, whatever the key is", () => {
 	for (const key of ["sk-proj_0123456789", 'with "quotes"', "back\\slash", "ünïcödé"]) {
 		const line = JSON.stringify({ text: `before ${key} after` });
 		assert.deepEqual(JSON.parse(createRedactor([key])(line)), { text: "before [redacted] after" });

@@ -206,7 +206,7 @@ describe("conclude", () => {
 });
 
 describe("reduce", () => {
-	test("a run is queued, then running since its start, then done, and stays so", () => {
+	test("A run is queued, then running since its start, then done, and stays so", () => {
 		assert.deepEqual(initialState.phase, { kind: "queued" });
 		const running = fold(started);
 		assert.deepEqual(running.phase, { kind: "running", since: 1_000 });
@@ -216,13 +216,13 @@ describe("reduce", () => {
 		assert.equal(reduce(done, assistant("too late")), done);
 	});
 
-	test("F19: a run that is being stopped is not settled, whatever it still says", () => {
+	test("A run that is being stopped is not settled, whatever it still says (F19)", () => {
 		assert.equal(fold(started, settled).settled, true);
 		assert.equal(fold(started, stopping(aborted), settled).settled, false);
 		assert.equal(fold(started, settled, stopping(aborted)).settled, true);
 	});
 
-	test("the text being written is what counts until its message is whole", () => {
+	test("The text being written is what counts until its message is whole", () => {
 		const writing = fold(started, assistant("first"), { type: "delta", text: "sec" }, { type: "delta", text: "ond" });
 		assert.equal(lastTextOf(writing), "second");
 		assert.equal(lastTextOf(reduce(writing, assistant("second!"))), "second!");
@@ -230,7 +230,7 @@ describe("reduce", () => {
 		assert.equal(lastTextOf(initialState), "");
 	});
 
-	test("A77: 500 messages and 200 stray lines are kept, the newest; the counts go on", () => {
+	test("500 messages and 200 stray lines are kept, the newest; the counts go on (A77)", () => {
 		let state = fold(started);
 		for (let n = 0; n < 600; n++) {
 			state = reduce(state, assistant(`m${n}`));
@@ -246,7 +246,7 @@ describe("reduce", () => {
 		assert.equal(lastTextOf(state), "m599");
 	});
 
-	test("what one run can keep in memory is bounded, and no character is cut in two", () => {
+	test("What one run can keep in memory is bounded, and no character is cut in two", () => {
 		const long = fold({ type: "delta", text: `a${"🎉".repeat(600_000)}` });
 		assert.ok(long.partial.length <= 1_000_000 && long.partial.isWellFormed());
 		const stray = fold({ type: "stray", stream: "stderr", text: `a${"🎉".repeat(2_000)}` });
@@ -254,7 +254,7 @@ describe("reduce", () => {
 		assert.ok(entry?.kind === "stray" && entry.text.length <= 2_000 && entry.text.isWellFormed());
 	});
 
-	test("X14: tokens of messages, of tool results and of compactions add up", () => {
+	test("Tokens of messages, of tool results and of compactions add up (X14)", () => {
 		const toolResult = {
 			role: "toolResult",
 			toolCallId: "1",
@@ -274,7 +274,7 @@ describe("reduce", () => {
 		assert.equal(state.messageCount, 3);
 	});
 
-	test("F41: a result knows what the events that could not be read would have said", () => {
+	test("A result knows what the events that could not be read would have said (F41)", () => {
 		const told = fold(started, assistant("a"), {
 			type: "tool-started",
 			callId: "1",
@@ -288,7 +288,7 @@ describe("reduce", () => {
 		assert.deepEqual([state.usage.input, state.toolCalls, state.messageCount], [10, 1, 1]);
 	});
 
-	test("a result carries the last model, stop reason and text, also of a failed run", () => {
+	test("A result carries the last model, stop reason and text, also of a failed run", () => {
 		const state = fold(started, assistant("a", { model: "mock-2", stopReason: "toolUse" }), {
 			type: "delta",
 			text: "b",

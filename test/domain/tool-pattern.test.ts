@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coversAllMcpTools, isMcpTool, matchesTool } from "../../src/domain/tool-pattern.ts";
 
-test("a star in a tool's name stands for any characters, and nothing else does", () => {
+test("A star in a tool's name stands for any characters, and nothing else does", () => {
 	const cases: [pattern: string, name: string, matches: boolean][] = [
 		["read", "read", true],
 		["read", "reads", false],

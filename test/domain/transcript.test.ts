@@ -39,7 +39,7 @@ function fold(...events: RunEvent[]) {
 }
 
 describe("the transcript of a run", () => {
-	test("has every step of a run that is longer than what its state keeps", () => {
+	test("Has every step of a run that is longer than what its state keeps", () => {
 		const events = Array.from({ length: 400 }, (_, index) => [
 			called(`${index}`, `step ${index}`),
 			gave(`${index}`, "ok"),
@@ -53,7 +53,7 @@ describe("the transcript of a run", () => {
 		assert.equal(stepsIn(state).filter(({ kind }) => kind === "said").length, 250);
 	});
 
-	test("knows how long a call took by the run's own clock, that it failed, and how much more it gave", () => {
+	test("Knows how long a call took by the run's own clock, that it failed, and how much more it gave", () => {
 		const text = Array.from({ length: 20 }, (_, line) => `line ${line}`).join("\n");
 		const { steps } = fold(
 			...[clock(1_000), user("the task"), called("a", "two at once"), called("b", "")],
@@ -67,7 +67,7 @@ describe("the transcript of a run", () => {
 		assert.deepEqual(b?.kind === "call" && b.result, { isError: true, lines: 1, ms: 7_500, head: ["ENOENT"] });
 	});
 
-	test("leaves out the task, and has what the run was told later, also by whom", () => {
+	test("Leaves out the task, and has what the run was told later, also by whom", () => {
 		const steer = { id: "1", text: "only src", when: "turn-end" } as const;
 		const { steps } = fold(
 			user("the task"),

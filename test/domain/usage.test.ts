@@ -12,7 +12,7 @@ const some: Usage = {
 	cost: { input: 0.1, output: 0.2, cacheRead: 0.3, cacheWrite: 0.4, total: 1 },
 };
 
-test("X14: every figure is added; what only one side has is kept", () => {
+test("Every figure is added; what only one side has is kept (X14)", () => {
 	const sum = addUsage({ ...some, reasoning: 5 }, { ...some, cacheWrite1h: 7 });
 	assert.deepEqual(sum, {
 		input: 2,
@@ -27,7 +27,7 @@ test("X14: every figure is added; what only one side has is kept", () => {
 	assert.deepEqual(addUsage(noUsage, some), some);
 });
 
-test("what is missing, or no number, counts as zero", () => {
+test("What is missing, or no number, counts as zero", () => {
 	assert.equal(addUsage(some, undefined), some);
 	assert.deepEqual(addUsage(some, {}), some);
 	const nonsense = { input: "7", output: null, totalTokens: Number.NaN, cost: { total: "free" } } as unknown as Usage;

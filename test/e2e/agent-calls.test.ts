@@ -14,7 +14,7 @@ export default (pi) => pi.registerTool({
 });
 `;
 
-test("C3–C7 C26 C27 X3 X4 X6: the tools and the prompt that an agent really gets", async (t) => {
+test("The tools and the prompt that an agent really gets (C3–C7, C26, C27, X3, X4, X6)", async (t) => {
 	const { define, call, requestsOf, home, runs, server } = await createStage(t);
 	const own = home.write("own-tool.ts", OWN_TOOL);
 	const agent = (name: string, ...fields: string[]) =>
@@ -95,7 +95,7 @@ test("C3–C7 C26 C27 X3 X4 X6: the tools and the prompt that an agent really ge
 	for (const { tools } of server.requests.filter(isParent)) assert.ok(!tools.includes("subagent_finalize"), "C24");
 });
 
-test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know of it", async (t) => {
+test("What a call returns, and what the other tools know of it (C9–C12, X2, X8, X13, X14)", async (t) => {
 	const { define, call } = await createStage(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const read = (tool: string, sessionId: string) => ({ tool, sessionId });
@@ -162,7 +162,7 @@ test("C9–C12 X2 X8 X13 X14: what a call returns, and what the other tools know
 	assert.match(traversal?.text ?? "", /^"\.\.\/\.\.\/etc" is not a session id: /);
 });
 
-test("X8 X9: after a restart of the parent, what an agent's session says can be read, and the session goes on", async (t) => {
+test("After a restart of the parent, what an agent's session says can be read, and the session goes on (X8, X9)", async (t) => {
 	const { define, home, server } = await createStage(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const parent = async (...calls: ScriptedCall[]) => {
@@ -207,7 +207,7 @@ test("X8 X9: after a restart of the parent, what an agent's session says can be 
 	);
 });
 
-test("an agent ends with a question, and its answer goes on in the same session; mayAsk: false refuses the question", async (t) => {
+test("An agent ends with a question, and its answer goes on in the same session; mayAsk: false refuses the question", async (t) => {
 	const { define, call, requestsOf } = await createStage(t);
 	define("prompts/asker.md", ["name: asker", "description: d"], "You ask.");
 	define("prompts/silent.md", ["name: silent", "description: d", "mayAsk: false"], "You answer.");

@@ -93,7 +93,7 @@ function endOf(victims: Victims, phase: string): RegExp {
 	return dead.includes("supervisor") ? /Error: .* was lost/ : /Error: .*SIGKILL/;
 }
 
-test("C17 C23 X13 X22 X23: whoever is killed in whatever phase, the session goes on with what pi had stored", {
+test("Whoever is killed in whatever phase, the session goes on with what pi had stored (C17, C23, X13, X22, X23)", {
 	timeout: 240_000,
 }, async (t) => {
 	const stage = await createStage(t, { settings: { subagents: { maxConcurrency: 5 } } });

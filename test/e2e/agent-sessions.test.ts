@@ -16,7 +16,7 @@ const sessionFile = ({ home }: Stage, cwd: string, name: string) => {
 	return join(home.root, ".pi", "subagent-sessions", hash, name);
 };
 
-test("C11 C14 C15 X9 X23: twenty calls go on with one session and pay for what is new; any other identity is fresh", async (t) => {
+test("Twenty calls go on with one session and pay for what is new; any other identity is fresh (C11, C14, C15, X9, X23)", async (t) => {
 	const stage = await createStage(t);
 	const { home, define, call, requestsOf } = stage;
 	scout(stage, "approved_tools: [read]", "model: mock-2", "thinkingLevel: high");
@@ -104,7 +104,7 @@ async function pidsOf(stage: Stage, task: string): Promise<{ supervisor: number;
 	return { supervisor, pi, runId: run.spec.runId };
 }
 
-test("C17 C23 C29 X23 W32 F54: one writer at a time, whoever is killed in whatever phase, and the session goes on", async (t) => {
+test("One writer at a time, whoever is killed in whatever phase, and the session goes on (C17, C23, C29, X23, W32, F54)", async (t) => {
 	const stage = await createStage(t);
 	const { call, start, requestsOf, server } = stage;
 	scout(stage);

@@ -16,7 +16,7 @@ export default (pi) => pi.on("input", async () => {
 });
 `;
 
-test("C9 C12 C19–C25 X13 X22: how an agent may end, and that it ends there", async (t) => {
+test("How an agent may end, and that it ends there (C9, C12, C19–C25, X13, X22)", async (t) => {
 	const { define, call, requestsOf, server, home } = await createStage(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const touch = (name: string) => ({ name: "bash", args: { command: `touch ${name}` } });
@@ -119,7 +119,7 @@ test("C9 C12 C19–C25 X13 X22: how an agent may end, and that it ends there", a
 	for (const { tools } of server.requests.filter(isParent)) assert.ok(!tools.includes("subagent_finalize"), "C24");
 });
 
-test("X22: a reminder waits for pi's own recovery, and is not sent when that leads to an answer", async (t) => {
+test("A reminder waits for pi's own recovery, and is not sent when that leads to an answer (X22)", async (t) => {
 	const { define, call, requestsOf, server, home } = await createStage(t, {
 		settings: { compaction: { enabled: true, keepRecentTokens: 1 } },
 	});
@@ -157,7 +157,7 @@ const ENDINGS = {
 	victim: 'pi.on("agent_end", () => { process.kill(process.pid, "SIGKILL"); });',
 };
 
-test("C22 C25 X22: an agent whose process ended without an answer goes on with its session, corrected three times in all", async (t) => {
+test("An agent whose process ended without an answer goes on with its session, corrected three times in all (C22, C25, X22)", async (t) => {
 	const { define, call, requestsOf, home, runs } = await createStage(t);
 	for (const [name, body] of Object.entries(ENDINGS)) {
 		const path = home.write(`${name}.ts`, `export default (pi) => {\n${body}\n};\n`);
@@ -204,7 +204,7 @@ test("C22 C25 X22: an agent whose process ended without an answer goes on with i
 	}
 });
 
-test("C20 X13 X22: an answer that the output limit cut in the middle of its call is none, and is corrected", async (t) => {
+test("An answer that the output limit cut in the middle of its call is none, and is corrected (C20, X13, X22)", async (t) => {
 	const { define, call, requestsOf } = await createStage(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const chunk = (delta: object, finish_reason: string | null) =>

@@ -20,7 +20,7 @@ function offered(request: ModelRequest | undefined, tool: string): unknown {
 	return found && (found.function.parameters.properties.model?.enum ?? "no enum");
 }
 
-test("B31–B34, X10, X11: the tools come with the first models, and offer those that there are, in their order", async (t) => {
+test("The tools come with the first models, and offer those that there are, in their order (B31–B34, X10, X11)", async (t) => {
 	const scene = await stage(t);
 	const { home, server, script, person, release, ended } = scene;
 	writeFileSync(join(home.agentDir, "models.json"), JSON.stringify({ providers: {} }));
@@ -70,7 +70,7 @@ test("B31–B34, X10, X11: the tools come with the first models, and offer those
 	assert.equal(await someone.leave(), "");
 });
 
-test("X11, B34: without a model the tools are not offered; with the next one, those that were active before are", async (t) => {
+test("Without a model the tools are not offered; with the next one, those that were active before are (X11, B34)", async (t) => {
 	const { home, server, person, script } = await stage(t);
 	const file = join(home.agentDir, "models.json");
 	const models = JSON.parse(readFileSync(file, "utf8"));
@@ -108,7 +108,7 @@ test("X11, B34: without a model the tools are not offered; with the next one, th
 	assert.equal(await someone.leave(), "");
 });
 
-test("X11: families switches tools off, and the reading tools stay with any", async (t) => {
+test("Families switches tools off, and the reading tools stay with any (X11)", async (t) => {
 	const expected: [string[], string[]][] = [
 		[
 			["delegate", "subagent", "background"],

@@ -9,7 +9,7 @@ import { background, EXTENSION, isParent, MESSAGE, stage, UPDATE } from "./backg
 
 const LINES = Array.from({ length: 9 }, (_, at) => `finding ${at + 1}`);
 
-test("B59: in the terminal a run stands in the footer, and its end in the session: a few lines, or all of them", {
+test("In the terminal a run stands in the footer, and its end in the session: a few lines, or all of them (B59)", {
 	skip: terminalMissing() ?? false,
 }, async (t) => {
 	const { home, session, server, script, release } = await stage(t);
@@ -46,7 +46,7 @@ test("B59: in the terminal a run stands in the footer, and its end in the sessio
 });
 
 for (const end of ["quits", "is killed"] as const) {
-	test(`B52, B57–B61: a run outlives a terminal that ${end}, and the next one picks it up and tells its end once`, {
+	test(`A run outlives a terminal that ${end}, and the next one picks it up and tells its end once (B52, B57–B61)`, {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
 		const { home, session, server, script, release, entries, ended, runs } = await stage(t);

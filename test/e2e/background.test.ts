@@ -9,7 +9,7 @@ import { background, HOLD, isParent, MESSAGE, RUN, runIdIn, stage, status, UPDAT
 
 const MARKER = "PI_SUBAGENTS_RUN_ID";
 
-test("B36–B41, B50–B58, B61, X7, X14, W36: a run outlives `pi -p`, and the next start takes its end in, once", async (t) => {
+test("A run outlives `pi -p`, and the next start takes its end in, once (B36–B41, B50–B58, B61, X7, X14, W36)", async (t) => {
 	const { home, server, print, release, ended, entries, directoryOf } = await stage(t, {
 		settings: { subagents: { runner: "tmux" } },
 	});
@@ -68,7 +68,7 @@ test("B36–B41, B50–B58, B61, X7, X14, W36: a run outlives `pi -p`, and the n
 	await waitNoneWithEnv("HOME", home.root);
 });
 
-test("B59–B62, S24, W28: an end while the agent is busy is told at once and starts no turn; a person can stop a run meanwhile", async (t) => {
+test("An end while the agent is busy is told at once and starts no turn; a person can stop a run meanwhile (B59–B62, S24, W28)", async (t) => {
 	const { server, script, person, release, releaseParent, ended, entries } = await stage(t);
 	const someone = person();
 	script(background("quick"), background("slow"));
@@ -121,7 +121,7 @@ test("B59–B62, S24, W28: an end while the agent is busy is told at once and st
 	assert.equal(await someone.leave(), "");
 });
 
-test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told in the session that started it, and only there", async (t) => {
+test("Reload, new session and clone: a run is told in the session that started it, and only there (B57, B63, B68, F53, X18, W29)", async (t) => {
 	const { home, session, script, person, release, ended, entries } = await stage(t);
 	const someone = person();
 	script(background("look"));
@@ -166,7 +166,7 @@ test("B57, B63, B68, F53, X18, W29: reload, new session and clone: a run is told
 	assert.equal(await someone.leave(), "");
 });
 
-test("B48, B61, F03: kill -9 of the parent, while a run goes on and between its end and its message: told once", async (t) => {
+test("kill -9 of the parent, while a run goes on and between its end and its message: told once (B48, B61, F03)", async (t) => {
 	const { server, script, person, print, release, releaseParent, ended, entries } = await stage(t);
 	const first = person();
 	script(background("one"), background("two"));
@@ -204,7 +204,7 @@ test("B48, B61, F03: kill -9 of the parent, while a run goes on and between its 
 	);
 });
 
-test("B57, B58, B61, B68: runs whose directories are no longer private stay known, and each is told once", async (t) => {
+test("Runs whose directories are no longer private stay known, and each is told once (B57, B58, B61, B68)", async (t) => {
 	const { print, release, ended, entries, directoryOf } = await stage(t);
 	const { outcomes } = await print(background("one"), background("two"), background("three"));
 	const [one = "", two = "", three = ""] = outcomes.map(runIdIn);
@@ -242,7 +242,7 @@ test("B57, B58, B61, B68: runs whose directories are no longer private stay know
 	assert.deepEqual([entries(UPDATE).length, entries(MESSAGE).length], [3, 3]);
 });
 
-test("F03: kill -9 of the parent in the middle of a launch leaves no run that nobody knows of", async (t) => {
+test("kill -9 of the parent in the middle of a launch leaves no run that nobody knows of (F03)", async (t) => {
 	const { script, person, print, runs, directoryOf, entries } = await stage(t);
 	const someone = person();
 	script(background("look"));
@@ -264,7 +264,7 @@ test("F03: kill -9 of the parent in the middle of a launch leaves no run that no
 	}
 });
 
-test("B48, W27: a supervisor that is killed with its parent is lost at the next start, with what its agent had said", async (t) => {
+test("A supervisor that is killed with its parent is lost at the next start, with what its agent had said (B48, W27)", async (t) => {
 	const { server, script, person, print, entries, directoryOf } = await stage(t);
 	const someone = person();
 	script(background("look"));

@@ -51,7 +51,7 @@ async function callWith(t: TestContext, source: string, env: Record<string, stri
 	return { home, outcome, result: JSON.parse(file("result.json")) as RunResult, file };
 }
 
-test("a child exits only when other extensions are done: handlers, writes and exit listeners [X31]", async (t) => {
+test("A child exits only when other extensions are done: handlers, writes and exit listeners [X31]", async (t) => {
 	const { home, outcome, result, file } = await callWith(
 		t,
 		`
@@ -78,7 +78,7 @@ test("a child exits only when other extensions are done: handlers, writes and ex
 	await waitNoneWithEnv("HOME", home.root);
 });
 
-test("the exit code of a child is the one that it would have exited with [X31]", async (t) => {
+test("The exit code of a child is the one that it would have exited with [X31]", async (t) => {
 	const [set, late] = await Promise.all([
 		callWith(t, 'pi.on("session_shutdown", () => { process.exitCode = 7; });'),
 		callWith(t, 'process.on("exit", () => { process.exitCode = 9; });'),
@@ -88,7 +88,7 @@ test("the exit code of a child is the one that it would have exited with [X31]",
 	for (const { outcome } of [set, late]) assert.equal(outcome.text, "the answer", "its events say that it completed");
 });
 
-test("a child that another signal or process kills has not exited with 0, however late that was [X31]", async (t) => {
+test("A child that another signal or process kills has not exited with 0, however late that was [X31]", async (t) => {
 	const [killed, ended] = await Promise.all([
 		callWith(t, 'process.on("exit", () => process.kill(process.pid, "SIGKILL"));'),
 		callWith(t, 'pi.on("session_shutdown", () => process.kill(process.pid, "SIGKILL"));'),

@@ -12,7 +12,7 @@ const control = (args: object): ScriptedCall => ({ name: "subagent_control", arg
 const usageOf = ({ usage }: { readonly usage: unknown }) => (usage as { input: number } | undefined)?.input;
 
 describe("control of background agents by the model", { concurrency: 2 }, () => {
-	test("wait returns when all have ended, with their answers and what they cost; nothing is announced then", async (t) => {
+	test("Wait returns when all have ended, with their answers and what they cost; nothing is announced then", async (t) => {
 		const { script, person, release, entries } = await stage(t);
 		const { ask, pi, leave, shown } = person();
 		script(background("one"), background("two"));
@@ -41,7 +41,7 @@ describe("control of background agents by the model", { concurrency: 2 }, () => 
 		await later.leave();
 	});
 
-	test("a wait whose time is over, or that Esc stops, leaves the agents running and their ends announced", async (t) => {
+	test("A wait whose time is over, or that Esc stops, leaves the agents running and their ends announced", async (t) => {
 		const { script, person, release, entries } = await stage(t);
 		const { ask, tell, pi, leave } = person();
 		script(background("slow"));
@@ -64,7 +64,7 @@ describe("control of background agents by the model", { concurrency: 2 }, () => 
 		await leave();
 	});
 
-	test("message reaches the agent as the parent's, stop ends it, and bad input is refused with the running ids", async (t) => {
+	test("Message reaches the agent as the parent's, stop ends it, and bad input is refused with the running ids", async (t) => {
 		const { script, person, release, directoryOf, ended } = await stage(t);
 		const { ask, leave } = person();
 		script(background("one"), background("two"));
@@ -100,7 +100,7 @@ describe("control of background agents by the model", { concurrency: 2 }, () => 
 describe("pi -p with background agents", { concurrency: 2 }, () => {
 	const waiting = { settings: { subagents: { waitInPrintMode: true } } };
 
-	test("stays until they have ended, and each end gives the model its turn", async (t) => {
+	test("Stays until they have ended, and each end gives the model its turn", async (t) => {
 		const { script, release, server, home, session } = await stage(t, waiting);
 		script(background("one"), background("two"));
 		const pi = runPi(home, { prompt: "go on", extension: EXTENSION, args: ["--session", session], timeoutMs: 60_000 });
@@ -116,7 +116,7 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 		assert.match(JSON.stringify(parents()[4]?.messages.at(-1)), /Background agent scout .* completed/);
 	});
 
-	test("stays no longer than printModeTimeout: then pi exits, and the agent goes on", async (t) => {
+	test("Stays no longer than printModeTimeout: then pi exits, and the agent goes on", async (t) => {
 		const { script, release, home, session, runs, directoryOf, ended } = await stage(t, {
 			settings: { subagents: { waitInPrintMode: true, printModeTimeout: 2 } },
 		});
@@ -154,7 +154,7 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 		});
 });
 
-test("announce: turn gives an idle agent one turn for the ends that come together", async (t) => {
+test("Announce: turn gives an idle agent one turn for the ends that come together", async (t) => {
 	const { script, person, release, server } = await stage(t, { settings: { subagents: { announce: "turn" } } });
 	const { ask, pi, leave } = person();
 	script(background("one"), background("two"));

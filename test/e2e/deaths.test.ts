@@ -67,7 +67,7 @@ describe("with the real pi and jobs in its bash", { concurrency: 2 }, () => {
 	}
 	const resultText = ({ delegation }: Scene) => toolOutcomes(delegation.parent.events)[0]?.text ?? "";
 
-	test("A61, F21: an abort in the middle: all gone, told as an abort, the parent lives on", async () => {
+	test("An abort in the middle: all gone, told as an abort, the parent lives on (A61, F21)", async () => {
 		const scene = await play("rpc");
 		const { parent } = scene.delegation;
 		parent.send({ type: "abort" });
@@ -84,7 +84,7 @@ describe("with the real pi and jobs in its bash", { concurrency: 2 }, () => {
 		assert.equal((await scene.delegation.done).code, 0);
 	});
 
-	test("F08: SIGHUP to the parent, as from a terminal that closes: all gone", async () => {
+	test("SIGHUP to the parent, as from a terminal that closes: all gone (F08)", async () => {
 		const scene = await play();
 		scene.delegation.parent.kill("SIGHUP");
 		await Promise.all([waitNoneWithEnv(MARKER, scene.runId), waitGone(scene.supervisor), scene.delegation.done]);

@@ -43,7 +43,7 @@ const told = ({ events, stderr, parentRequests }: Delegation) =>
 	JSON.stringify([events, stderr, parentRequests.map(({ body }) => body)]);
 
 describe("X28 A134: a definition's own key", () => {
-	test("beats the stored one, and is nowhere but in its file and in the header", async () => {
+	test("Beats the stored one, and is nowhere but in its file and in the header", async () => {
 		writeFileSync(
 			join(home.agentDir, "auth.json"),
 			JSON.stringify({ mock: { type: "api_key", key: "sk-stored-in-auth-json" } }),
@@ -147,7 +147,7 @@ describe("X12: trust, in its three cases", () => {
 		assert.deepEqual(approvals(), [["--no-approve"]]);
 	});
 
-	test("case 2: where somebody said yes everything counts", async () => {
+	test("Case 2: where somebody said yes everything counts", async () => {
 		home.write(".pi/settings.json", "{}");
 		const { childRequests } = await call(["--approve"], ["shared", "keyed"]);
 		assert.deepEqual(authorization(childRequests, "keyed"), [`Bearer ${KEYS.project}`]);

@@ -75,7 +75,7 @@ const specs = (): Map<string, RunSpec> => {
 };
 
 describe("a definition, by what its child really got", () => {
-	test("X3 X4 X5 X10 X25: every field, of every kind, in one call", async () => {
+	test("Every field, of every kind, in one call (X3, X4, X5, X10, X25)", async () => {
 		home.write("own-tool.ts", OWN_TOOL);
 		profile(
 			"full",
@@ -196,7 +196,7 @@ describe("a definition, by what its child really got", () => {
 		assert.equal(stderr, "");
 	});
 
-	test("X4, W14: what is excluded beside own extensions is taken from all tools, and a name that nobody knows ends the run", async () => {
+	test("What is excluded beside own extensions is taken from all tools, and a name that nobody knows ends the run (X4, W14)", async () => {
 		home.write("own-tool.ts", OWN_TOOL);
 		const extensions = `extensions: ${home.project}/own-tool.ts`;
 		profile("most", [extensions, "excludeTools: write, bash"]);
@@ -214,7 +214,7 @@ describe("a definition, by what its child really got", () => {
 		assert.ok(!childRequests.some(({ lastUser }) => lastUser === "misspelt"));
 	});
 
-	test("X6: what a child's own extension has to do before it goes is done", async () => {
+	test("What a child's own extension has to do before it goes is done (X6)", async () => {
 		const mark = join(home.root, "last-deed");
 		home.write(
 			"last-deed.ts",
@@ -232,7 +232,7 @@ describe("a definition, by what its child really got", () => {
 		assert.equal(readFileSync(mark, "utf8"), "done");
 	});
 
-	test("X13, B44: a child whose own extension has it go on after it had settled is waited for", async () => {
+	test("A child whose own extension has it go on after it had settled is waited for (X13, B44)", async () => {
 		home.write(
 			"once-more.ts",
 			`let asked = false;
@@ -255,7 +255,7 @@ describe("a definition, by what its child really got", () => {
 		assert.deepEqual([result.text, result.isError], ["second", false]);
 	});
 
-	test("A33, A34: a parent without skills knows those that a profile names all the same", async () => {
+	test("A parent without skills knows those that a profile names all the same (A33, A34)", async () => {
 		profile("skilled", ["loadSkills: delta"]);
 		const skill = "---\nname: delta\ndescription: all about delta\n---\n\nThe lore of delta.\n";
 		home.write(`${home.agentDir}/skills/delta/SKILL.md`, skill);
@@ -269,7 +269,7 @@ describe("a definition, by what its child really got", () => {
 		assert.ok(requestOf(childRequests, "lore").system.includes("The lore of delta."));
 	});
 
-	test("a definition that cannot be used fails its own task, and the others run", async () => {
+	test("A definition that cannot be used fails its own task, and the others run", async () => {
 		profile("hollow", ["tools: []"]);
 		const { result } = await delegate(home, server, {
 			extension: EXTENSION,
@@ -285,7 +285,7 @@ describe("a definition, by what its child really got", () => {
 		assert.match(lineOf(result, "hollow"), /^✗ hollow: error — The profile "hollow" cannot be used: .* empty "tools"/);
 	});
 
-	test("A30 A105 X12: the list shows what there is and what is wrong, and a contradiction refuses the whole call", async () => {
+	test("The list shows what there is and what is wrong, and a contradiction refuses the whole call (A30, A105, X12)", async () => {
 		profile("torn", ["suggestedSkills: alpha", "noSkills: true"]);
 		profile("broken", ["description: Use when: x"]);
 		home.write(".pi/agent-profiles/full.md", "---\nname: full\nmodel: mock-1\n---\nOURS");

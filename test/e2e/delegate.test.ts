@@ -53,7 +53,7 @@ describe("delegate_to_subagents with the real pi", () => {
 		return found.map((line, index) => line.replace(` (session: ${ids[index]})`, ""));
 	};
 
-	test("F24, F25, F31, S09: 16 tasks: every prompt arrives exactly, every end is told truly, in task order", async () => {
+	test("16 tasks: every prompt arrives exactly, every end is told truly, in task order (F24, F25, F31, S09)", async () => {
 		const tries = new Map<string, number>();
 		const again = (name: string) => {
 			tries.set(name, (tries.get(name) ?? 0) + 1);
@@ -141,7 +141,7 @@ describe("delegate_to_subagents with the real pi", () => {
 		}
 	});
 
-	test("one call after the other: refusals spawn nothing, a mistake is its task's own, all failed is an error", async () => {
+	test("One call after the other: refusals spawn nothing, a mistake is its task's own, all failed is an error", async () => {
 		const place = createHome(server);
 		try {
 			const below = join(place.project, "below");
@@ -229,7 +229,7 @@ describe("delegate_to_subagents with the real pi", () => {
 		}
 	});
 
-	test("F17, F32: extensions of the person that hang, chatter or break: the truth is told, and nothing waits for them", async () => {
+	test("Extensions of the person that hang, chatter or break: the truth is told, and nothing waits for them (F17, F32)", async () => {
 		const place = async (source: string) => {
 			const own = await startModelServer();
 			const its = createHome(own);
@@ -259,7 +259,7 @@ describe("delegate_to_subagents with the real pi", () => {
 		assert.equal(broken.isError, true);
 	});
 
-	test("X12, S08: a child in the same project is trusted exactly as its parent is", async () => {
+	test("A child in the same project is trusted exactly as its parent is (X12, S08)", async () => {
 		const cases: [name: string, project: "asks" | "asks nothing", args: string[], flag: string | undefined][] = [
 			["refused", "asks", [], "--no-approve"],
 			["trusted", "asks", ["--approve"], "--approve"],

@@ -35,7 +35,7 @@ async function delegating(t: TestContext, columns: number, child: (name: string,
 }
 
 for (const columns of [100, 60]) {
-	test(`b on ${columns} columns: a task goes on in the background, its call says so, and its end is announced with its answer as Markdown`, {
+	test(`B on ${columns} columns: a task goes on in the background, its call says so, and its end is announced with its answer as Markdown`, {
 		skip,
 	}, async (t) => {
 		const { terminal, server, home } = await delegating(t, columns, (name, { turn }) => {
@@ -69,7 +69,7 @@ for (const columns of [100, 60]) {
 }
 
 for (const columns of [100, 60]) {
-	test(`the fleet view on ${columns} columns: watch, message, stop one, and close it while the agent is busy`, {
+	test(`The fleet view on ${columns} columns: watch, message, stop one, and close it while the agent is busy`, {
 		skip,
 	}, async (t) => {
 		const { terminal, server } = await delegating(t, columns, (name, { turn }) => {

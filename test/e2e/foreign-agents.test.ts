@@ -38,7 +38,7 @@ const requestOf = (requests: readonly ModelRequest[], task: string): ModelReques
 const toolsOf = ({ tools }: ModelRequest) => [...tools].sort();
 
 describe("agents of other programs, called as they are", { concurrency: 1 }, () => {
-	test("a file of .claude/agents runs with its prompt, its tools and the newest model of its line", async () => {
+	test("A file of .claude/agents runs with its prompt, its tools and the newest model of its line", async () => {
 		home.write(
 			".claude/agents/review/code-reviewer.md",
 			`---
@@ -83,7 +83,7 @@ You review code like Claude would.
 		}
 	});
 
-	test("preset and agent reach it too, without a model of its own, and with no more than its author allowed", async () => {
+	test("Preset and agent reach it too, without a model of its own, and with no more than its author allowed", async () => {
 		home.write(
 			".opencode/agent/looker.md",
 			`---
@@ -129,7 +129,7 @@ You look.
 		}
 	});
 
-	test("what cannot be called is marked in the list, told once at the start, and fails only its own task", async () => {
+	test("What cannot be called is marked in the list, told once at the start, and fails only its own task", async () => {
 		home.write(
 			".claude/agents/guarded.md",
 			"---\nname: guarded\ndescription: d\nisolation: worktree\n---\nYou are kept apart.",

@@ -206,7 +206,7 @@ describe("children that are started while their call is written", () => {
 		startDelegation(home, server, { extension: EXTENSION, args: { tasks }, child: childAnswer, ...options });
 	const task = (name: string, fields: object = {}) => ({ name, ...fields, prompt: `look at ${name}` });
 
-	test("a call that is given up while it is written leaves nothing", async () => {
+	test("A call that is given up while it is written leaves nothing", async () => {
 		use({ maxConcurrency: 2 });
 		const gone = Promise.withResolvers<readonly string[]>();
 		const { parent, done } = delegateTo([task("one"), task("two")], {
@@ -222,7 +222,7 @@ describe("children that are started while their call is written", () => {
 		await parent.done;
 	});
 
-	test("a call that is refused leaves nothing of what was started for it", async () => {
+	test("A call that is refused leaves nothing of what was started for it", async () => {
 		use({});
 		let waiting: readonly string[] = [];
 		const seventeen = Array.from({ length: 17 }, (_, index) => task(`t${index}`));
@@ -238,7 +238,7 @@ describe("children that are started while their call is written", () => {
 		await nothingLeft(waiting);
 	});
 
-	test("a task that turns out to be another's is run by its own agent, and the guess is ended", async () => {
+	test("A task that turns out to be another's is run by its own agent, and the guess is ended", async () => {
 		use({ maxConcurrency: 2 });
 		let waiting: readonly string[] = [];
 		// The second task's text begins with the last 8 characters: until then it is expected to be like the first.
@@ -266,7 +266,7 @@ describe("children that are started while their call is written", () => {
 		["pi", (runId: string) => processesWithEnv(MARKER, runId).map(({ pid }) => pid)],
 		["supervisor", (runId: string) => processesWithCommand(`pi-subagents ${runId}`)],
 	] as const) {
-		test(`a ${who} that is killed while it waits costs nobody anything`, async () => {
+		test(`A ${who} that is killed while it waits costs nobody anything`, async () => {
 			use({});
 			let waiting: readonly string[] = [];
 			const { done } = delegateTo([task("one")], {
@@ -290,7 +290,7 @@ describe("children that are started while their call is written", () => {
 		["delegate_to_subagents", { tasks: [task("one"), task("two")] }, 2],
 		["background_agent", { preset: "added", task: "later" }, 1],
 	] as const) {
-		test(`F01: when the parent is killed while it writes a call of ${tool}, what waits goes with it`, async () => {
+		test(`When the parent is killed while it writes a call of ${tool}, what waits goes with it (F01)`, async () => {
 			use({ maxConcurrency: count });
 			const seen = Promise.withResolvers<readonly string[]>();
 			const { parent, done } = startDelegation(home, server, {
@@ -309,7 +309,7 @@ describe("children that are started while their call is written", () => {
 		});
 	}
 
-	test("tasks that follow each other fast are expected to go on; one that does not come is ended", async () => {
+	test("Tasks that follow each other fast are expected to go on; one that does not come is ended", async () => {
 		use({});
 		let waiting: readonly string[] = [];
 		const { done } = delegateTo([task("one"), task("two")], {
@@ -324,7 +324,7 @@ describe("children that are started while their call is written", () => {
 		await nothingLeft(guess);
 	});
 
-	test("the setting headStart switches it off; more than maxConcurrency or the budget never wait", async () => {
+	test("The setting headStart switches it off; more than maxConcurrency or the budget never wait", async () => {
 		const mostParked = async (subagents: Record<string, unknown>, tasks: number) => {
 			use(subagents);
 			let most = 0;
@@ -350,7 +350,7 @@ describe("children that are started while their call is written", () => {
 		assert.deepEqual(parkedNow(), []);
 	});
 
-	test("tasks that wait for their turn are started while the earlier ones work, and each is run once", async () => {
+	test("Tasks that wait for their turn are started while the earlier ones work, and each is run once", async () => {
 		use({ maxConcurrency: 2 });
 		const earlier = new Set(directories());
 		let most = 0;
@@ -376,7 +376,7 @@ describe("children that are started while their call is written", () => {
 		assert.equal(directories().filter((each) => !earlier.has(each)).length, 5);
 	});
 
-	test("a background run that was started early goes on when its parent has ended", async () => {
+	test("A background run that was started early goes on when its parent has ended", async () => {
 		use({ waitInPrintMode: false });
 		let waiting: readonly string[] = [];
 		const answered = Promise.withResolvers<void>();

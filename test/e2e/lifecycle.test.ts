@@ -108,7 +108,7 @@ const delegation = (name: string): ScriptedCall => ({
 const output = (sessionId: string): ScriptedCall => ({ name: "get_subagent_output", args: { sessionId } });
 const idIn = (line: string) => /\(session: ([0-9a-f]{16})\)/.exec(line)?.[1] ?? "no id";
 
-test("A90, A93, X18: a session's runs are found in it, after a reload and in its clone, and in no other session", async (t) => {
+test("A session's runs are found in it, after a reload and in its clone, and in no other session (A90, A93, X18)", async (t) => {
 	const { root, tell, call, leave } = await person(t, () => text("the answer"));
 	const id = idIn((await call(delegation("work"))).text);
 
@@ -125,7 +125,7 @@ test("A90, A93, X18: a session's runs are found in it, after a reload and in its
 	assert.equal(await leave(), "");
 });
 
-test("X18, W29: a run that is going on when the session is replaced ends with it, and is told there and only there", async (t) => {
+test("A run that is going on when the session is replaced ends with it, and is told there and only there (X18, W29)", async (t) => {
 	const { root, tell, call, begin, leave } = await person(t, () => hang({ text: "half" }));
 	const first = join(root, "first.jsonl");
 	for (const replacement of [{ type: "new_session" }, { type: "clone" }]) {

@@ -119,7 +119,7 @@ async function place(t: TestContext, servers: Readonly<Record<string, McpServer>
 }
 
 describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has neither" }, () => {
-	test("what a definition restricts, no script of the child's can call", async (t) => {
+	test("What a definition restricts, no script of the child's can call", async (t) => {
 		const { profile, delegate, marks } = await place(t, { s: {} });
 		profile("denied", "denied_tools: mcp__s__echo");
 		profile("none-of-s", "denied_tools: [mcp__s__*]");
@@ -141,7 +141,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		assert.equal(marks().filter((line) => line === "started by a child").length, 3, "not for the one that has a list");
 	});
 
-	test("a child that can use no MCP tool starts no server, and one that names a tool has it", async (t) => {
+	test("A child that can use no MCP tool starts no server, and one that names a tool has it", async (t) => {
 		const { profile, delegate, marks } = await place(t, { direct: { exposure: "direct" }, slow: { mode: "slow" } });
 		profile("none", "noTools: true");
 		profile("reader", "tools: read");
@@ -179,7 +179,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		assert.deepEqual(tools.most?.filter((name) => name !== "powershell").toSorted(), expected);
 	});
 
-	test("an answer is handed over by the model alone: a script cannot, and codemode does not hide the tool", async (t) => {
+	test("An answer is handed over by the model alone: a script cannot, and codemode does not hide the tool", async (t) => {
 		const { agent, script } = await place(t, {}, { ...CODEMODE, codemode: { mode: "only" } });
 		agent("scripted", "tools: read, codemode");
 		const call = "return await tools.subagent({ agent: 'scripted', task: 'go' })";
@@ -193,7 +193,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		assert.match(result.text, /"status":"SUCCESS".*"text":"kept: .*subagent_finalize does not exist/s);
 	});
 
-	test("a script that asks the same thing twenty times is no loop [A66]", async (t) => {
+	test("A script that asks the same thing twenty times is no loop [A66]", async (t) => {
 		const { profile, delegate, home } = await place(t, {});
 		home.write("a.txt", "A");
 		profile("scripted", "tools: read, codemode");
@@ -202,7 +202,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		assert.deepEqual([said.scripted, lines[0]?.slice(0, 20)], ["20", "✓ scripted: complete"]);
 	});
 
-	test("the documented script delegates, reads the answers and delegates again", async (t) => {
+	test("The documented script delegates, reads the answers and delegates again", async (t) => {
 		const { script } = await place(t, {}, CODEMODE);
 		const [example] = blocksOf("docs/tools.md").filter(({ language }) => language === "js");
 		const answers: Readonly<Record<string, Reply>> = {
@@ -222,7 +222,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		assert.match(String(returned.failed), /^cli: .*no such luck/);
 	});
 
-	test("the footer says how many tasks of a script's call run and what they do, until the call has ended", async (t) => {
+	test("The footer says how many tasks of a script's call run and what they do, until the call has ended", async (t) => {
 		const { home, server } = await place(t, {}, CODEMODE);
 		const release = Promise.withResolvers<void>();
 		server.use(async (request) => {
@@ -249,7 +249,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 		await parent.done;
 	});
 
-	test("a script gets values from subagent too, also when every task has failed", async (t) => {
+	test("A script gets values from subagent too, also when every task has failed", async (t) => {
 		const { script, home } = await place(t, {}, CODEMODE);
 		home.write(`${home.agentDir}/subagents/scout.md`, "---\nname: scout\ndescription: d\nmodel: mock-1\n---\n");
 		const call = (task: string) => `await tools.subagent({ preset: 'scout', task: '${task}' })`;
@@ -267,7 +267,7 @@ describe("a pi with MCP servers and codemode", { skip: !PI_IS_1 && "pi 0.87 has 
 	});
 
 	for (const mode of ["hangs", "dies"] as const) {
-		test(`a server that ${mode} neither fails nor delays a run that does not use it`, async (t) => {
+		test(`A server that ${mode} neither fails nor delays a run that does not use it`, async (t) => {
 			const { profile, delegate } = await place(t, { s: { mode } });
 			profile("plain");
 			profile("reader", "tools: read");

@@ -15,7 +15,7 @@ const said = ({ shown }: Person, words: string | RegExp) =>
 const command = ({ tell }: Person, words: string) => tell({ type: "prompt", message: `/subagents ${words}` });
 
 describe("/subagents message without a screen", { concurrency: 2 }, () => {
-	test("over RPC it says queued, then in which turn it was delivered; the run has it as your session's", async (t) => {
+	test("Over RPC it says queued, then in which turn it was delivered; the run has it as your session's", async (t) => {
 		const { script, person, release, directoryOf, ended, server } = await stage(t);
 		const one = person();
 		script(background("one"));
@@ -39,7 +39,7 @@ describe("/subagents message without a screen", { concurrency: 2 }, () => {
 		await one.leave();
 	});
 
-	test("after a restart it reaches the run, which knows no more of its sender than that it is a process of yours", async (t) => {
+	test("After a restart it reaches the run, which knows no more of its sender than that it is a process of yours", async (t) => {
 		const { script, person, release, directoryOf, ended, server } = await stage(t);
 		const first = person();
 		script(background("one"), background("two"));

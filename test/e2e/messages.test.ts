@@ -27,7 +27,7 @@ function delegate({ home, server }: MessageStage, child: Script, task = "look ar
 }
 
 describe("messages to the real pi", { concurrency: 2 }, () => {
-	test("a message reaches the child before its next request, exactly as typed", async (t) => {
+	test("A message reaches the child before its next request, exactly as typed", async (t) => {
 		const stage = await messageStage(t);
 		const message = "  /only @src, please\n\u001b[31mred $1 é🦊\t";
 		let sent: Promise<unknown> | undefined;
@@ -44,7 +44,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		assert.match(results[0]?.text ?? "", /^✓ looker: completed/);
 	});
 
-	test("a message during a plain last answer makes the run go on", async (t) => {
+	test("A message during a plain last answer makes the run go on", async (t) => {
 		const stage = await messageStage(t);
 		const { done } = delegate(stage, async (request) => {
 			if (request.turn === 1) return text(`second answer to ${request.lastUser}`);
@@ -80,7 +80,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("nothing follows an answer that was handed over: the message is not delivered", async (t) => {
+	test("Nothing follows an answer that was handed over: the message is not delivered", async (t) => {
 		const stage = await messageStage(t);
 		stage.home.write(
 			join(stage.home.agentDir, "prompts", "judge.md"),
@@ -104,7 +104,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		assert.deepEqual(await sent, { kind: "undelivered" });
 	});
 
-	test("a message during an agent's plain answer is no correction, and the answer is handed over after it", async (t) => {
+	test("A message during an agent's plain answer is no correction, and the answer is handed over after it", async (t) => {
 		const stage = await messageStage(t);
 		stage.home.write(
 			join(stage.home.agentDir, "prompts", "judge.md"),
@@ -126,7 +126,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		assert.match(results[0]?.text ?? "", /guilty/);
 	});
 
-	test("a reminder is delivered between tools, and does not make a run go on after its last answer", async (t) => {
+	test("A reminder is delivered between tools, and does not make a run go on after its last answer", async (t) => {
 		const stage = await messageStage(t);
 		const receipts = new Map<string, Promise<unknown>>();
 		const { done } = startDelegation(stage.home, stage.server, {

@@ -50,7 +50,7 @@ async function twoSessions(
 	}
 }
 
-test("a run of another session is watched and takes 10,000 pasted characters as they are, and kill -9 of the viewer changes nothing for it", {
+test("A run of another session is watched and takes 10,000 pasted characters as they are, and kill -9 of the viewer changes nothing for it", {
 	skip,
 }, async (t) => {
 	await twoSessions(t, { columns: 100, directory: "project" }, async ({ terminal, home, run, done }) => {
@@ -85,7 +85,7 @@ test("a run of another session is watched and takes 10,000 pasted characters as 
 	});
 });
 
-test("tab widens from the session to the project to all projects, where a run says whose it is; there, too, x x stops it", {
+test("Tab widens from the session to the project to all projects, where a run says whose it is; there, too, x x stops it", {
 	skip,
 }, async (t) => {
 	await twoSessions(t, { columns: 60, directory: "another" }, async ({ terminal, done }) => {

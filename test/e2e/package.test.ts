@@ -28,7 +28,7 @@ describe("the built package, installed", { concurrency: 1 }, () => {
 	const homeWith = (directory: string, options: HomeOptions = {}) =>
 		createHome(server, { ...options, settings: { packages: [directory] } });
 
-	test("A1: it delegates, with all of its programs", async (context) => {
+	test("It delegates, with all of its programs (A1)", async (context) => {
 		const home = createHome(server);
 		context.after(() => home.dispose());
 		const { result, parentRequests, stderr } = await delegate(home, server, {
@@ -41,7 +41,7 @@ describe("the built package, installed", { concurrency: 1 }, () => {
 		assert.equal(stderr, "");
 	});
 
-	test("A154: it writes definitions, with yaml in a file of its own", async (context) => {
+	test("It writes definitions, with yaml in a file of its own (A154)", async (context) => {
 		const { size } = statSync(join(packed.directory, "dist/index.cjs"));
 		assert.ok(size < 400_000, `${size} bytes: yaml has a file of its own`);
 		const home = createHome(server);
@@ -67,7 +67,7 @@ describe("the built package, installed", { concurrency: 1 }, () => {
 		assert.match(text, /^---\nname: maker\n.*a, b: c\n +d\n/s);
 	});
 
-	test("issue 9.2: in a child nothing of it is loaded", async (context) => {
+	test("Issue 9.2: in a child nothing of it is loaded", async (context) => {
 		const broken = packPackage();
 		writeFileSync(join(broken.directory, "dist/index.cjs"), 'throw new Error("it was loaded");');
 		const home = homeWith(broken.directory);

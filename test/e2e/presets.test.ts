@@ -9,7 +9,7 @@ import { EXTENSION, isParent, stage } from "./background-stage.ts";
 
 const subagent = (args: object): ScriptedCall => ({ name: "subagent", args });
 
-test("B1–B6, B10, B11, B16, B19, B21, B22, X1, X2, X8: presets in the foreground, one and several, with the real pi", async (t) => {
+test("Presets in the foreground, one and several, with the real pi (B1–B6, B10, B11, B16, B19, B21, B22, X1, X2, X8)", async (t) => {
 	const { home, server, session, release, script, runs, directoryOf } = await stage(t);
 	home.write(
 		join(home.project, ".pi", "subagents", "plain.md"),

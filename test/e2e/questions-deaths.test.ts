@@ -11,7 +11,7 @@ const ATTACK = fileURLToPath(new URL("../rig/fixtures/answer-for-person.mjs", im
 const WAIT_MS = 60_000;
 
 describe("questions whose person is gone", { concurrency: 2 }, () => {
-	test("a parent that is killed with a question open: the background run is denied and goes on, and after a restart nobody is asked", async (t) => {
+	test("A parent that is killed with a question open: the background run is denied and goes on, and after a restart nobody is asked", async (t) => {
 		const task = "echo one\necho two";
 		const restarted = Promise.withResolvers<void>();
 		const stage = await questionStage(
@@ -42,7 +42,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 		await second.leave();
 	});
 
-	test("a parent that is killed with a question of a foreground run open: the run ends", async (t) => {
+	test("A parent that is killed with a question of a foreground run open: the run ends", async (t) => {
 		const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
 		const { pi, dialog } = client(stage.home);
 		await dialog(0);
@@ -54,7 +54,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 		assert.deepEqual(outcome.failure, { kind: "stopped", cause: { kind: "aborted", by: "parent-death" } });
 	});
 
-	test("S29: the bash of a child cannot answer for the person, attend, or let its run go", async (t) => {
+	test("The bash of a child cannot answer for the person, attend, or let its run go (S29)", async (t) => {
 		const log = "told.log";
 		const attack = (runs: string, file: string) =>
 			`${process.execPath} ${ATTACK} ${runs} ${file} > /dev/null 2>&1 & echo begun`;
@@ -85,7 +85,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 		await leave();
 	});
 
-	test("stopping a run closes its question: the dialog is withdrawn, and a late answer changes nothing", async (t) => {
+	test("Stopping a run closes its question: the dialog is withdrawn, and a late answer changes nothing", async (t) => {
 		const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
 		const { pi, dialog, respond, leave } = client(stage.home);
 		const open = await dialog(0);
@@ -102,7 +102,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 	});
 });
 
-test("in --mode json with background agents gates deny at once, and pi does not wait for answers", async (t) => {
+test("In --mode json with background agents gates deny at once, and pi does not wait for answers", async (t) => {
 	const stage = await questionStage(t, [{ name: "background_agent", args: { preset: "scout", task: "echo one" } }]);
 	const end = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION, timeoutMs: WAIT_MS }).done;
 	assert.equal(end.code, 0);

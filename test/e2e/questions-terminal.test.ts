@@ -32,7 +32,7 @@ async function inTerminal({ home, onClose }: QuestionStage, columns: number, row
 }
 
 for (const columns of [100, 60]) {
-	test(`questions on ${columns} columns: an overlay with explicit keys that leaves the editor alone`, {
+	test(`Questions on ${columns} columns: an overlay with explicit keys that leaves the editor alone`, {
 		skip,
 	}, async (t) => {
 		const builders = "echo one\necho select two\necho input three\necho editor four";
@@ -78,7 +78,7 @@ for (const columns of [100, 60]) {
 	});
 }
 
-test("what was typed stays in the editor, and yes works only once the end of the text was shown", {
+test("What was typed stays in the editor, and yes works only once the end of the text was shown", {
 	skip,
 }, async (t) => {
 	const words = Array.from({ length: 60 }, (_, index) => `word-${index}`).join(" ");
@@ -99,7 +99,7 @@ test("what was typed stays in the editor, and yes works only once the end of the
 	assert.match(stage.heard(`echo begin ${words} end-of-text`) ?? "", /end-of-text/);
 });
 
-test("with the fleet view open questions are answered there", { skip }, async (t) => {
+test("With the fleet view open questions are answered there", { skip }, async (t) => {
 	const open = Promise.withResolvers<void>();
 	const stage = await questionStage(t, [delegate(["builder", "echo one"])], {}, () => open.promise);
 	const terminal = await inTerminal(stage, 80);

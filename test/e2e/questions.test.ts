@@ -7,7 +7,7 @@ import { until } from "../rig/until.ts";
 import { client, delegate, EXTENSION, questionStage } from "./questions-stage.ts";
 
 describe("questions of children over RPC", { concurrency: 2 }, () => {
-	test("a gate in a child asks the client by a dialog of the same kind, with the run's name before its text", async (t) => {
+	test("A gate in a child asks the client by a dialog of the same kind, with the run's name before its text", async (t) => {
 		const stage = await questionStage(t, [
 			delegate(["builder", "echo one\necho select two\necho input three\necho editor four"]),
 		]);
@@ -39,7 +39,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		await leave();
 	});
 
-	test("five children that ask at once are asked about one at a time, and each gets its own answer", async (t) => {
+	test("Five children that ask at once are asked about one at a time, and each gets its own answer", async (t) => {
 		const names = ["a", "b", "c", "d", "e"];
 		const stage = await questionStage(t, [delegate(...names.map((name) => [name, `echo select ${name}`] as const))], {
 			maxConcurrency: 5,
@@ -65,7 +65,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		await leave();
 	});
 
-	test("a question that its extension gives up is withdrawn, and the run goes on", async (t) => {
+	test("A question that its extension gives up is withdrawn, and the run goes on", async (t) => {
 		const stage = await questionStage(t, [delegate(["hasty", "echo short wait"])]);
 		const { settled, leave } = client(stage.home);
 		await settled();
@@ -74,7 +74,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		await leave();
 	});
 
-	test("background agents ask too; a client that leaves with a question open denies it, and the run goes on unattended", async (t) => {
+	test("Background agents ask too; a client that leaves with a question open denies it, and the run goes on unattended", async (t) => {
 		const task = "echo one\necho two\necho three";
 		const stage = await questionStage(t, [{ name: "background_agent", args: { preset: "scout", task } }]);
 		const { dialog, respond, settled, leave } = client(stage.home);
@@ -90,7 +90,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		await until(() => stage.server.requests.at(-1)?.turn === 3, "its answer");
 	});
 
-	test("with questions: deny nobody is asked: gates in children deny at once", async (t) => {
+	test("With questions: deny nobody is asked: gates in children deny at once", async (t) => {
 		const stage = await questionStage(t, [delegate(["builder", "echo one"])], { questions: "deny" });
 		const { settled, leave, dialogs } = client(stage.home);
 		await settled();
@@ -99,7 +99,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		await leave();
 	});
 
-	test("an unanswered question is denied after questionTimeout; the next prompt makes the run attended again", async (t) => {
+	test("An unanswered question is denied after questionTimeout; the next prompt makes the run attended again", async (t) => {
 		const task = "echo one\necho two\necho three";
 		const back = Promise.withResolvers<void>();
 		const stage = await questionStage(
@@ -124,7 +124,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 	});
 });
 
-test("in print mode nobody is there: hasUI is false in children, and no question is asked", async (t) => {
+test("In print mode nobody is there: hasUI is false in children, and no question is asked", async (t) => {
 	const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
 	const { events } = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION }).done;
 	assert.match(stage.heard("echo one") ?? "", /the gate is closed: nobody is there/);

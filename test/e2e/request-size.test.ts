@@ -36,7 +36,7 @@ describe("issue 9.3: what the tools cost in every request", { concurrency: 1 }, 
 		});
 	}
 
-	test("X11, X19: what a trusted project switches off costs nothing, though the person has it", async () => {
+	test("What a trusted project switches off costs nothing, though the person has it (X11, X19)", async () => {
 		const person = LIMITS[0]?.families ?? [];
 		const inProject = (families: readonly string[]): RequestOptions => ({
 			files: () => ({ ".pi/settings.json": JSON.stringify({ subagents: { families } }) }),
@@ -46,7 +46,7 @@ describe("issue 9.3: what the tools cost in every request", { concurrency: 1 }, 
 		assert.equal(await added(person, inProject(["background"])), await added(["background"]));
 	});
 
-	test("no text grows with the number of definitions", async () => {
+	test("No text grows with the number of definitions", async () => {
 		const all = LIMITS[0]?.families ?? [];
 		const files = (home: { agentDir: string }) =>
 			Object.fromEntries(

@@ -71,7 +71,7 @@ const output = (sessionId: string): ScriptedCall => ({ name: "get_subagent_outpu
 const transcript = (sessionId: string): ScriptedCall => ({ name: "get_subagent_session", args: { sessionId } });
 const idIn = (line: string | undefined) => /\(session: ([0-9a-f]{16})\)/.exec(line ?? "")?.[1] ?? "no id";
 
-test("A91, A92, X9: what a run had said is found, and gone on with, after kill -9 of the parent and a new start", async (t) => {
+test("What a run had said is found, and gone on with, after kill -9 of the parent and a new start (A91, A92, X9)", async (t) => {
 	const { home, server, start, call } = await stage(t);
 
 	const first = start(
@@ -139,7 +139,7 @@ test("A91, A92, X9: what a run had said is found, and gone on with, after kill -
 	await waitNoneWithEnv("HOME", home.root);
 });
 
-test("A40–A49, X9: a resume is checked before anything starts, tells every run once, and puts files first", async (t) => {
+test("A resume is checked before anything starts, tells every run once, and puts files first (A40–A49, X9)", async (t) => {
 	const { home, server, call } = await stage(t);
 	home.write("notes.txt", "a note\n");
 	const child: Child = (request) =>

@@ -23,7 +23,7 @@ async function stage(t: TestContext, settings: object): Promise<{ home: Home; se
 	return { home, server };
 }
 
-test("X19: with the tmux runner a person sees each agent of `subagent` at work in a pane beside pi", {
+test("With the tmux runner a person sees each agent of `subagent` at work in a pane beside pi (X19)", {
 	skip: terminalMissing() ?? false,
 }, async (t) => {
 	const { home, server } = await stage(t, { runner: "tmux" });
@@ -70,7 +70,7 @@ const runsIn = ({ project }: Home) => {
 	return existsSync(runs) ? readdirSync(runs).filter((name) => /^\d/.test(name)) : [];
 };
 
-test("X19: where tmux is missing, `subagent` says what to do and starts nothing", async (t) => {
+test("Where tmux is missing, `subagent` says what to do and starts nothing (X19)", async (t) => {
 	const { results, childRequests, home } = await withoutTmux(t, "subagent", { preset: "scout", task: "look" });
 	assert.match(results[0]?.text ?? "", /^Error: subagents\.runner is "tmux", but tmux was not found on PATH\. Install/);
 	assert.equal(results[0]?.isError, true);
@@ -78,12 +78,12 @@ test("X19: where tmux is missing, `subagent` says what to do and starts nothing"
 	assert.deepEqual(runsIn(home), []);
 });
 
-test("X19: delegate_to_subagents has nothing to do with tmux", async (t) => {
+test("delegate_to_subagents has nothing to do with tmux (X19)", async (t) => {
 	const { results } = await withoutTmux(t, "delegate_to_subagents", { tasks: [{ name: "a", prompt: "look" }] });
 	assert.match(results[0]?.text ?? "", /^✓ a: completed/);
 });
 
-test("B36: background_agent is always a process", async (t) => {
+test("background_agent is always a process (B36)", async (t) => {
 	const { results, home } = await withoutTmux(t, "background_agent", { preset: "scout", task: "look" });
 	assert.match(results[0]?.text ?? "", /^Started scout in the background/);
 	const [run = ""] = runsIn(home);

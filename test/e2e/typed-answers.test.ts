@@ -29,7 +29,7 @@ const typed = (result: unknown) => finalize({ status: "SUCCESS", result });
 const answerIn = (text: string | undefined) => text?.split("\n---\n\n")[1];
 
 describe("an agent whose definition has an output", () => {
-	test("hands over a value: the answer is its JSON, and the details have it", async (t) => {
+	test("Hands over a value: the answer is its JSON, and the details have it", async (t) => {
 		const { define, call, requestsOf, runs, home } = await createStage(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		define("prompts/plain.md", ["name: plain", "description: d"], "You talk.");
@@ -70,7 +70,7 @@ describe("an agent whose definition has an output", () => {
 		assert.deepEqual(kept.finalized, { status: "SUCCESS", result: VALUE, typed: true });
 	});
 
-	test("is corrected with the paths that are wrong; a value written as a text counts as the value", async (t) => {
+	test("Is corrected with the paths that are wrong; a value written as a text counts as the value", async (t) => {
 		const { define, call, requestsOf } = await createStage(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		const [result] = await call([{ agent: "finder", task: "find" }], {
@@ -89,7 +89,7 @@ describe("an agent whose definition has an output", () => {
 		assert.match(third ?? "", /^SUCCESS needs a result that fits its schema$/);
 	});
 
-	test("fails after three corrections, may still give up or ask, and is stopped by nothing else", async (t) => {
+	test("Fails after three corrections, may still give up or ask, and is stopped by nothing else", async (t) => {
 		const { define, call, requestsOf } = await createStage(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		const wrong = typed({ files: "none" });
@@ -112,7 +112,7 @@ describe("an agent whose definition has an output", () => {
 		assert.match(answerIn(asked?.text) ?? "", /^Which\?\n/);
 	});
 
-	test("answers with text where it is called as a preset or a profile, and the list says for what its output counts", async (t) => {
+	test("Answers with text where it is called as a preset or a profile, and the list says for what its output counts", async (t) => {
 		const { define, call, requestsOf } = await createStage(t);
 		define("prompts/finder.md", [...FIELDS, "model: mock/mock-1"], "You find.");
 		const [preset, profile, list] = await call(
@@ -131,7 +131,7 @@ describe("an agent whose definition has an output", () => {
 		assert.match(list?.text ?? "", /finder.*as an agent it answers with JSON/s);
 	});
 
-	test("is not started where its output is no schema", async (t) => {
+	test("Is not started where its output is no schema", async (t) => {
 		const { define, call, requestsOf } = await createStage(t);
 		define("prompts/broken.md", ["name: broken", "description: d", "output: {type: objekt}"], "You fail.");
 		const [result] = await call([{ agent: "broken", task: "try" }], {});

@@ -76,7 +76,7 @@ function blockOf(screen: string): string[] {
 	return block.slice(0, block.findLastIndex((row) => row.trim() !== "") + 1);
 }
 
-test("X26: 16 agents on 80x24 stay within the screen, never jump, and never wipe the scrollback", {
+test("16 agents on 80x24 stay within the screen, never jump, and never wipe the scrollback (X26)", {
 	skip,
 }, async (t) => {
 	const lines = (agent: number) => Array.from({ length: 12 }, (_, line) => `line ${line} of ${agent}`).join("\n");
@@ -115,7 +115,7 @@ test("X26: 16 agents on 80x24 stay within the screen, never jump, and never wipe
 	);
 });
 
-test("A111–A117, X34: 4 agents at work, expanded, resized, and stopped with Escape", { skip }, async (t) => {
+test("4 agents at work, expanded, resized, and stopped with Escape (A111–A117, X34)", { skip }, async (t) => {
 	const { terminal } = await delegating(
 		t,
 		4,
@@ -169,7 +169,7 @@ test("A111–A117, X34: 4 agents at work, expanded, resized, and stopped with Es
 	assert.equal(blockOf(rows).length, 7);
 });
 
-test("X34: what a child really does is shown: it thinks before its first token, retries, and runs a tool", {
+test("What a child really does is shown: it thinks before its first token, retries, and runs a tool (X34)", {
 	skip,
 }, async (t) => {
 	let asked = 0;
@@ -193,7 +193,7 @@ test("X34: what a child really does is shown: it thinks before its first token, 
 	await terminal.waitFor(/^ ✓ agent 0 +done with it .*\n ✓ agent 1 +better now /m);
 });
 
-test("X26: one agent in fullscreen mode", { skip }, async (t) => {
+test("One agent in fullscreen mode (X26)", { skip }, async (t) => {
 	const { terminal } = await delegating(t, 1, () => hang({ text: "日本語 👍 thinking" }), {
 		terminal: { columns: 80, rows: 24 },
 		home: { settings: { tuiMode: "fullscreen" } },
@@ -236,7 +236,7 @@ test("§12: in JSON mode updates are few and small, and the final details are bo
 	assert.ok(Buffer.byteLength(JSON.stringify(result.details)) < 400 * 1024);
 });
 
-test("A110: after /reload earlier calls look as they did", { skip }, async (t) => {
+test("After /reload earlier calls look as they did (A110)", { skip }, async (t) => {
 	const { terminal } = await delegating(t, 2, (agent) => text(`the words of ${agent}`), {
 		terminal: { columns: 100, rows: 40 },
 	});

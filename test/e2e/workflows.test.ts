@@ -9,7 +9,7 @@ import { runPi } from "../rig/pi.ts";
 const PACKAGE = join(import.meta.dirname, "..", "..");
 const WORKFLOWS = join(PACKAGE, "workflows");
 
-test("B69, X3: the package's workflows are prompts of pi; they know no chain and bring no roles", async (t) => {
+test("The package's workflows are prompts of pi; they know no chain and bring no roles (B69, X3)", async (t) => {
 	const server = await startModelServer(() => text("fine"));
 	const home = createHome(server, { settings: { packages: [PACKAGE] } });
 	t.after(async () => {

@@ -27,7 +27,7 @@ const changedOn = ({ home }: Stage, branch: string) =>
 	git(home.project, "diff", "--name-only", `${branch}~1`, branch).split("\n");
 
 describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }, () => {
-	test("a preset keeps its session in the run directory, and its answer stays exact [W8]", async (t) => {
+	test("A preset keeps its session in the run directory, and its answer stays exact [W8]", async (t) => {
 		const stage = await create(t);
 		stage.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
 		const [result] = await stage.call([{ preset: "worker", task: "write" }], {
@@ -43,7 +43,7 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 		assert.ok(statSync(join(stage.runs().get("write")?.directory ?? "", "child-session.jsonl")).size > 0);
 	});
 
-	test("an agent goes on with its session, is reminded to finish, and each of its runs has a branch [W8]", async (t) => {
+	test("An agent goes on with its session, is reminded to finish, and each of its runs has a branch [W8]", async (t) => {
 		const stage = await create(t);
 		stage.define("prompts/worker.md", ["name: worker", "description: d"], "You work.");
 		const results = await stage.call(
@@ -71,7 +71,7 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 		assert.equal(existsSync(join(stage.home.project, "first.txt")), false);
 	});
 
-	test("three agents write the same file at once, and none sees or loses anything of another [W3]", async (t) => {
+	test("Three agents write the same file at once, and none sees or loses anything of another [W3]", async (t) => {
 		const stage = await create(t);
 		stage.define("agent-profiles/worker.md", ["name: worker"]);
 		const names = ["x", "y", "z"];
@@ -87,7 +87,7 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 		}
 	});
 
-	test("a child with a head start sees what was written before its task, and what is not needed leaves nothing [W8]", async (t) => {
+	test("A child with a head start sees what was written before its task, and what is not needed leaves nothing [W8]", async (t) => {
 		const stage = await create(t);
 		const { home, server } = stage;
 		home.write(join(home.agentDir, "agent-profiles", "worker.md"), "---\nname: worker\n---\n");
@@ -117,7 +117,7 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 		assert.equal(git(home.project, "branch", "--list", "subagents/*").split("\n").length, 1);
 	});
 
-	test("a background run brings its changes back, and the agent is told so at its end [W8]", async (t) => {
+	test("A background run brings its changes back, and the agent is told so at its end [W8]", async (t) => {
 		const stage = await create(t);
 		stage.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
 		const { done } = stage.start([{ tool: "background_agent", preset: "worker", task: "write" }], {
@@ -135,7 +135,7 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 });
 
 describe("changes that are applied when their run has completed", { skip: treeMissing() }, () => {
-	test("children that end one after the other: the first is applied, the second names its conflict [W5]", async (t) => {
+	test("Children that end one after the other: the first is applied, the second names its conflict [W5]", async (t) => {
 		const stage = await createStage(t, { settings: { subagents: { isolation: "worktree", changes: "apply" } } });
 		const { home, server } = stage;
 		home.write("a.txt", "one\n");
@@ -168,7 +168,7 @@ describe("changes that are applied when their run has completed", { skip: treeMi
 		assert.equal(git(home.project, "branch", "--list", "subagents/*").split("\n").length, 3);
 	});
 
-	test("a definition cannot ask for it where the settings do not: the run is refused with what to do [X39]", async (t) => {
+	test("A definition cannot ask for it where the settings do not: the run is refused with what to do [X39]", async (t) => {
 		const stage = await create(t);
 		stage.define("agent-profiles/eager.md", ["name: eager", "changes: apply"]);
 		const { result, childRequests } = await delegate(stage.home, stage.server, {
@@ -185,7 +185,7 @@ describe("changes that are applied when their run has completed", { skip: treeMi
 });
 
 describe("where a tree of its own cannot be had", { skip: process.platform !== "linux" && "Linux only" }, () => {
-	test("the run fails with the reason before any model is asked, and leaves nothing [W6]", async (t) => {
+	test("The run fails with the reason before any model is asked, and leaves nothing [W6]", async (t) => {
 		const stage = await createStage(t, { settings: { subagents: { isolation: "worktree" } } });
 		const { home, server } = stage;
 		const { result, childRequests } = await delegate(home, server, {

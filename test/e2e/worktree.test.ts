@@ -62,7 +62,7 @@ async function runCommand(command: string, task: object = {}) {
 }
 
 describe("a run with a tree of its own", { skip: SKIP }, () => {
-	test("sees the project as it is at its own path, and its changes come back as one commit on a branch [W2 W3 W4]", async () => {
+	test("Sees the project as it is at its own path, and its changes come back as one commit on a branch [W2 W3 W4]", async () => {
 		createRepository();
 		profile("worker", "isolation: worktree");
 		const before = ofPerson();
@@ -94,7 +94,7 @@ describe("a run with a tree of its own", { skip: SKIP }, () => {
 		);
 	});
 
-	test("its changes are shown, applied, undone and discarded by a person's commands, and the doctor lists its branch [W5]", async () => {
+	test("Its changes are shown, applied, undone and discarded by a person's commands, and the doctor lists its branch [W5]", async () => {
 		createRepository();
 		profile("worker", "isolation: worktree");
 		const session = join(home.root, "session.jsonl");
@@ -129,7 +129,7 @@ describe("a run with a tree of its own", { skip: SKIP }, () => {
 		await pi.done;
 	});
 
-	test("leaves no branch, no layer and no word about changes when it changed nothing [W3]", async () => {
+	test("Leaves no branch, no layer and no word about changes when it changed nothing [W3]", async () => {
 		createRepository();
 		profile("worker", "isolation: worktree");
 		const before = ofPerson();

@@ -4,7 +4,7 @@ import { startDelegation } from "../rig/delegation.ts";
 import { text, toolCall } from "../rig/model-server.ts";
 import { EXTENSION, messageStage } from "./message-stage.ts";
 
-test("a real pi is told that its time is almost up, and one that then answers is completed and says so", async (t) => {
+test("A real pi is told that its time is almost up, and one that then answers is completed and says so", async (t) => {
 	const stage = await messageStage(t, { settings: { subagents: { extend_timeout_debounce: 60 } } });
 	const { done } = startDelegation(stage.home, stage.server, {
 		extension: EXTENSION,

@@ -14,7 +14,7 @@ const STALE = (path: string, by: string) =>
 const COMMAND = "a command or another program changed it";
 
 describe("sub-agents that change the same files", () => {
-	test("a write over a sibling's change is refused with its name, and done after a new read", async (t) => {
+	test("A write over a sibling's change is refused with its name, and done after a new read", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.write("f.txt", "start\n");
 		await stage.together({
@@ -47,7 +47,7 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("f.txt"), "start\nmap\nlate\n");
 	});
 
-	test("one that is alone is never refused; what its own command changed is refused until it is read", async (t) => {
+	test("One that is alone is never refused; what its own command changed is refused until it is read", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.write("old.txt", "old\n");
 		const bash = (command: string) => toolCall("bash", { command });
@@ -73,7 +73,7 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("old.txt"), "4\n");
 	});
 
-	test("an edit is never refused for a sibling's change, and says that there is one; what it left unread, a write must read", async (t) => {
+	test("An edit is never refused for a sibling's change, and says that there is one; what it left unread, a write must read", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.write("f.txt", "one\ntwo\n");
 		await stage.together({
@@ -104,7 +104,7 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("f.txt"), "ONE\nTWO\nTHREE\n");
 	});
 
-	test("two edits of one file in one message do not wait for each other, and several files need no order", async (t) => {
+	test("Two edits of one file in one message do not wait for each other, and several files need no order", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.write("a.txt", "1\n2\n");
 		stage.write("b.txt", "1\n2\n");
@@ -136,7 +136,7 @@ describe("sub-agents that change the same files", () => {
 		}
 	});
 
-	test("a call waits while another changes its file, but not where its run holds another file", async (t) => {
+	test("A call waits while another changes its file, but not where its run holds another file", async (t) => {
 		const stage = await createGuardStage(t);
 		for (const name of ["a.txt", "b.txt"]) stage.write(name, "1\n");
 		const lockOf = (name: string) =>
@@ -161,7 +161,7 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("b.txt"), "3\n");
 	});
 
-	test("links and other spellings of a path are the same file", async (t) => {
+	test("Links and other spellings of a path are the same file", async (t) => {
 		const stage = await createGuardStage(t);
 		mkdirSync(join(stage.home.project, "sub"));
 		stage.write("f.txt", "1\n");
@@ -190,7 +190,7 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("new.txt"), "2\n");
 	});
 
-	test("an agent that goes on with its session must read again what a sibling changed since the session began", async (t) => {
+	test("An agent that goes on with its session must read again what a sibling changed since the session began", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.home.write(join(stage.home.agentDir, "prompts/keeper.md"), "---\nname: keeper\ndescription: d\n---\n");
 		for (const name of ["read.txt", "own.txt"]) stage.write(name, "1\n");
@@ -212,7 +212,7 @@ describe("sub-agents that change the same files", () => {
 		assert.equal(stage.read("read.txt"), "2\n");
 	});
 
-	test("with writeGuard: false nobody is refused, and nothing is locked or noted", async (t) => {
+	test("With writeGuard: false nobody is refused, and nothing is locked or noted", async (t) => {
 		const stage = await createGuardStage(t, { writeGuard: false });
 		stage.write("f.txt", "start\n");
 		await stage.together({
@@ -232,14 +232,14 @@ describe("sub-agents that change the same files", () => {
 		);
 	});
 
-	test("the guard is off where each run has a tree of its own", async (t) => {
+	test("The guard is off where each run has a tree of its own", async (t) => {
 		const stage = await createGuardStage(t, { isolation: "worktree" });
 		await stage.start([[delegateCall(["alone"])]], {}).done; // where that isolation is not available, the run says so
 		const [spec] = stage.specs();
 		assert.deepEqual([spec?.isolation, spec?.writeGuard], ["worktree", undefined]);
 	});
 
-	test("siblings of one session share a ledger, also in the background; another session has its own", async (t) => {
+	test("Siblings of one session share a ledger, also in the background; another session has its own", async (t) => {
 		const stage = await createGuardStage(t);
 		stage.home.write(
 			join(stage.home.agentDir, "subagents/p.md"),
@@ -258,7 +258,7 @@ describe("sub-agents that change the same files", () => {
 });
 
 describe("the agent that delegates", () => {
-	test("is told once, in the next result, which files that it had read have changed", async (t) => {
+	test("Is told once, in the next result, which files that it had read have changed", async (t) => {
 		const stage = await createGuardStage(t);
 		for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) stage.write(name, "1\n");
 		const own = (name: string, path: string) => ({ name, args: { path } });
@@ -287,7 +287,7 @@ describe("the agent that delegates", () => {
 		]);
 	});
 
-	test("is told with the end of a background run, too; never with writeGuard: false", async (t) => {
+	test("Is told with the end of a background run, too; never with writeGuard: false", async (t) => {
 		for (const writeGuard of [true, false]) {
 			const stage = await createGuardStage(t, { writeGuard });
 			stage.home.write(
@@ -311,14 +311,14 @@ describe("the agent that delegates", () => {
 
 describe("random schedules of real sub-agents", () => {
 	for (const agents of [2, 3]) {
-		test(`F59: ${agents} of them lose no change that was acknowledged, in 20 schedules`, async (t) => {
+		test(`${agents} of them lose no change that was acknowledged, in 20 schedules (F59)`, async (t) => {
 			const { lost, acknowledged } = await playWithPi(t, { agents, schedules: 20, writeGuard: true });
 			assert.deepEqual(lost, []);
 			assert.equal(acknowledged, 20 * agents);
 		});
 	}
 
-	test("F59: the control: without the guard changes are lost", async (t) => {
+	test("The control: without the guard changes are lost (F59)", async (t) => {
 		const { lost, acknowledged } = await playWithPi(t, { agents: 2, schedules: 20, writeGuard: false });
 		assert.equal(acknowledged, 40);
 		assert.ok(lost.length > 0);

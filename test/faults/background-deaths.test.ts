@@ -40,7 +40,7 @@ describe("kill -9 of the parent at every step of a background run", () => {
 		hasBegun(directory) && readFileSync(join(directory, "events.jsonl"), "utf8").includes('"type":"started"');
 	const hasBegun = (directory: string) => existsSync(join(directory, "events.jsonl"));
 
-	test("B61, F03: whenever it dies, a run that the session knows is told once, and no other goes on", async () => {
+	test("Whenever it dies, a run that the session knows is told once, and no other goes on (B61, F03)", async () => {
 		const whole = newSession();
 		const steps = await parent(yard, {
 			...live(whole),
@@ -64,7 +64,7 @@ describe("kill -9 of the parent at every step of a background run", () => {
 		assert.ok(outcomes.filter(({ counts }) => counts === "1,1,1").length >= steps - 4);
 	});
 
-	test("F52: two parents with the same session, both watching: one tells", async () => {
+	test("Two parents with the same session, both watching: one tells (F52)", async () => {
 		const session = newSession();
 		const launch = launchOf(yard, [{ sleep: 1_500 }, { say: "found it" }]);
 		const first = parent(yard, { ...live(session), launch });

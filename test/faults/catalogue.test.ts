@@ -50,11 +50,11 @@ const rows = PAGE.split("\n").flatMap((line) => {
 	return [{ id, proof, files: [...proof.matchAll(/`([^`]+\.test\.ts)`/g)].map(([, file = ""]) => `test/${file}`) }];
 });
 
-test("every id of the catalogue has one row in docs/reliability.md, and there are no others", () => {
+test("Every id of the catalogue has one row in docs/reliability.md, and there are no others", () => {
 	assert.deepEqual(rows.map(({ id }) => id).sort(), [...IDS].sort());
 });
 
-test("every row names tests that have its id, or says why there is none", () => {
+test("Every row names tests that have its id, or says why there is none", () => {
 	for (const { id, proof, files } of rows) {
 		if (files.length === 0) assert.match(proof, /^not tested: .{20}/, id);
 		for (const file of files) {
@@ -64,7 +64,7 @@ test("every row names tests that have its id, or says why there is none", () => 
 	}
 });
 
-test("every id that a test has in its name is one of the catalogue", () => {
+test("Every id that a test has in its name is one of the catalogue", () => {
 	for (const [file, ids] of provenIn) {
 		for (const id of ids) assert.ok(IDS.includes(id), `${file} speaks of ${id}`);
 	}

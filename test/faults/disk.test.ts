@@ -64,7 +64,7 @@ function fill(directory: string): string {
 	return ballast;
 }
 
-test("F41: a run on a disk that it fills comes to its end, with its answer whole on that disk", async (t) => {
+test("A run on a disk that it fills comes to its end, with its answer whole on that disk (F41)", async (t) => {
 	const yard = yardFor(t);
 	const runs = join(yard.project, ".pi", "subagents", "runs");
 	mkdirSync(runs, { recursive: true });
@@ -87,7 +87,7 @@ for (const [point, written] of [
 	["linked", true],
 	["cleared away", true],
 ] as const) {
-	test(`F43: kill -9 of the supervisor when its result is ${point}: there is all of it or none`, async (t) => {
+	test(`kill -9 of the supervisor when its result is ${point}: there is all of it or none (F43)`, async (t) => {
 		const yard = yardFor(t);
 		const before = process.env.NODE_OPTIONS;
 		t.after(() => {
@@ -114,7 +114,7 @@ for (const [point, written] of [
 	});
 }
 
-test("F44: after a record that a full disk tore the next one begins a line, and one line is lost", async (t) => {
+test("After a record that a full disk tore the next one begins a line, and one line is lost (F44)", async (t) => {
 	const directory = mkdtempSync(join(tmpdir(), "pi-torn-"));
 	disposeAfter(t, () => rmSync(directory, { recursive: true, force: true }));
 	if (!mountSmallDisk(t, directory)) return;
@@ -143,7 +143,7 @@ test("F44: after a record that a full disk tore the next one begins a line, and 
 	);
 });
 
-test("F47: with too few file descriptors, however few, a run ends: with its answer, or with the reason why not", async (t) => {
+test("With too few file descriptors, however few, a run ends: with its answer, or with the reason why not (F47)", async (t) => {
 	const yard = yardFor(t);
 	const ends: string[] = [];
 	const attempt = async (descriptors: number) => {
@@ -170,7 +170,7 @@ test("F47: with too few file descriptors, however few, a run ends: with its answ
 	assert.ok(ends.includes("completed") && ends.includes("failed"), `the limits were not at the edge: ${ends}`);
 });
 
-test("F47: no file is watched, so there is no number of watches that could be used up", () => {
+test("No file is watched, so there is no number of watches that could be used up (F47)", () => {
 	const sources = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
 	assert.ok(sources.length > 50);
 	for (const name of sources) {
@@ -181,7 +181,7 @@ test("F47: no file is watched, so there is no number of watches that could be us
 	}
 });
 
-test("F48: 10 000 old runs: a start removes some of them, never stands still, and the next goes on", async (t) => {
+test("10 000 old runs: a start removes some of them, never stands still, and the next goes on (F48)", async (t) => {
 	const inMemory = "/dev/shm"; // 10 000 directories are a lot of work for a disk, and none of it is the subject here
 	const runs = mkdtempSync(join(existsSync(inMemory) ? inMemory : tmpdir(), "pi-many-runs-"));
 	t.after(() => rmSync(runs, { recursive: true, force: true }));

@@ -143,7 +143,7 @@ function isMetaBroken(): boolean {
 }
 
 describe("20 attempts of a sub-agent to change something outside of its tree", { skip: SKIP }, () => {
-	test("none of them succeeds with isolation worktree [W1]", async () => {
+	test("None of them succeeds with isolation worktree [W1]", async () => {
 		metaBroken = false;
 		const before = stateOfPerson();
 		assert.deepEqual(await attempts("worktree"), []);
@@ -153,7 +153,7 @@ describe("20 attempts of a sub-agent to change something outside of its tree", {
 		assert.equal(Object.keys(agent).includes("extensions/evil.ts"), false);
 	});
 
-	test("at least 18 of them succeed without it [W1]", async () => {
+	test("At least 18 of them succeed without it [W1]", async () => {
 		metaBroken = false;
 		const worked = await attempts("none");
 		assert.ok(worked.length >= 18, `only ${worked.length}: ${worked.join("; ")}`);

@@ -69,7 +69,7 @@ async function bystanderWithPid(pid: number): Promise<ChildProcess | string> {
 }
 
 describe("a pid that was given to somebody else", () => {
-	test("F49: a parent that loses its run does not signal whoever has its child's pid now", async (t) => {
+	test("A parent that loses its run does not signal whoever has its child's pid now (F49)", async (t) => {
 		const run: PreparedRun = yard.prepare(TALKS);
 		const file = join(yard.temporary, "reused.json");
 		writeFileSync(file, JSON.stringify(run));
@@ -90,7 +90,7 @@ describe("a pid that was given to somebody else", () => {
 		assert.ok(isAlive(pid) && other.exitCode === null && other.signalCode === null);
 	});
 
-	test("F49: nor does whoever is told a pid that never was the run's", async () => {
+	test("Nor does whoever is told a pid that never was the run's (F49)", async () => {
 		const other = await bystander();
 		assert.deepEqual(await stopOrphans("20260102-030405-0a1b2c3d", other.pid, 100), []);
 		assert.ok(isAlive(other.pid ?? 0));
@@ -120,7 +120,7 @@ describe("after the machine was started anew", () => {
 		["with a temporary directory that was emptied", false],
 		["with the dead socket still there", true],
 	] as const) {
-		test(`F50: a run is lost, ${what}, and nobody who has its pids now is signalled`, async () => {
+		test(`A run is lost, ${what}, and nobody who has its pids now is signalled (F50)`, async () => {
 			const session = createRecordedSession();
 			const first = open(session);
 			const run = await begin(TALKS, first, "recorded");
@@ -152,7 +152,7 @@ describe("after the machine was started anew", () => {
 });
 
 describe("two of them", () => {
-	test("F51: two sessions in one project, both watching: each is told of its own run, once", async () => {
+	test("Two sessions in one project, both watching: each is told of its own run, once (F51)", async () => {
 		const sessions = [createRecordedSession("one"), createRecordedSession("two")];
 		const opened = sessions.map(open);
 		const runs = await Promise.all(
@@ -176,7 +176,7 @@ describe("two of them", () => {
 });
 
 describe("time", () => {
-	test("F55: a supervisor that stood still for longer than its run may take goes on, and its run has not timed out", async () => {
+	test("A supervisor that stood still for longer than its run may take goes on, and its run has not timed out (F55)", async () => {
 		const limits = { timeoutMs: 4_000, idleGraceMs: 0, repeatedCalls: 5 };
 		const run = yard.start([{ delta: "here" }, { sleep: 5_500 }, { say: "done" }], { limits });
 		await run.until(({ partial }) => partial !== "");
@@ -219,7 +219,7 @@ describe("time", () => {
 		return file;
 	}
 
-	test("F56: a clock that is set back an hour ends no run early, and none before its beginning", async (t) => {
+	test("A clock that is set back an hour ends no run early, and none before its beginning (F56)", async (t) => {
 		const clock = clockOf(t);
 		const limits = { timeoutMs: 30_000, idleGraceMs: 0, repeatedCalls: 5 };
 		const run = yard.start([{ delta: "here" }, { sleep: 500 }, { say: "done" }], { limits });
@@ -230,7 +230,7 @@ describe("time", () => {
 		assert.ok(result.startedAt > 0 && result.endedAt >= result.startedAt, `${result.startedAt}–${result.endedAt}`);
 	});
 
-	test("F56: and a timeout still comes, after the time that was asked for", async (t) => {
+	test("And a timeout still comes, after the time that was asked for (F56)", async (t) => {
 		const clock = clockOf(t);
 		const limits = { timeoutMs: 1_500, idleGraceMs: 0, repeatedCalls: 5 };
 		const since = performance.now();
@@ -244,7 +244,7 @@ describe("time", () => {
 		assert.ok(performance.now() - since >= 1_500);
 	});
 
-	test("F56: nor does a parent whose clock was set back tell an end before the beginning", async (t) => {
+	test("Nor does a parent whose clock was set back tell an end before the beginning (F56)", async (t) => {
 		const run = yard.start(TALKS);
 		await run.until(({ partial }) => partial !== "");
 		const real = Date.now.bind(Date);

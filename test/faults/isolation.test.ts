@@ -53,7 +53,7 @@ describe("a process that clears its environment and leaves its session", () => {
 	after(() => yard.dispose());
 	const leaving = (flight: string[]): FakeStep[] => [{ spawn: flight, detached: true }, { delta: "left" }];
 
-	test("F13: without isolation it is not found again, and goes on, as docs/reliability.md says", async () => {
+	test("Without isolation it is not found again, and goes on, as docs/reliability.md says (F13)", async () => {
 		const job = createJob();
 		const run = yard.start([...leaving(job.flight), { hang: true }]);
 		const pid = await job.running();
@@ -63,7 +63,7 @@ describe("a process that clears its environment and leaves its session", () => {
 		assert.ok(isAlive(pid));
 	});
 
-	test("F13: in a pid namespace it ends with its run, after a normal end as well", { skip: SKIP }, async () => {
+	test("In a pid namespace it ends with its run, after a normal end as well (F13)", { skip: SKIP }, async () => {
 		const job = createJob();
 		const run = yard.start([...leaving(job.flight), { pause: true }, { say: "done" }], ISOLATED);
 		const pid = await job.running();
@@ -84,7 +84,7 @@ describe("a process that clears its environment and leaves its session", () => {
 		},
 	};
 	for (const [name, die] of Object.entries(deaths)) {
-		test(`F13: in a pid namespace it ends when the ${name} is killed`, { skip: SKIP }, async () => {
+		test(`In a pid namespace it ends when the ${name} is killed (F13)`, { skip: SKIP }, async () => {
 			const job = createJob();
 			const run = yard.start([...leaving(job.flight), { hang: true }], ISOLATED);
 			const pid = await job.running();
@@ -95,7 +95,7 @@ describe("a process that clears its environment and leaves its session", () => {
 		});
 	}
 
-	test("F13: a pi that is killed inside of its namespace is told by its signal", { skip: SKIP }, async () => {
+	test("A pi that is killed inside of its namespace is told by its signal (F13)", { skip: SKIP }, async () => {
 		const run = yard.start([{ say: "before" }, { signal: "SIGKILL" }], ISOLATED);
 		const { outcome } = endOf(await run.done);
 		assert.deepEqual(outcome, {
@@ -104,7 +104,7 @@ describe("a process that clears its environment and leaves its session", () => {
 		});
 	});
 
-	test("F15: SIGTERM reaches a pi in its namespace, and one that ignores it is killed there", {
+	test("SIGTERM reaches a pi in its namespace, and one that ignores it is killed there (F15)", {
 		skip: SKIP,
 	}, async () => {
 		const polite = yard.start([{ delta: "x" }, { hang: true }], ISOLATED);
@@ -137,7 +137,7 @@ describe("isolation that is not to be had", () => {
 		return outcome.failure.message;
 	};
 
-	test("X19: without unshare the run is refused with the reason and what to do, and pi is not started", async () => {
+	test("Without unshare the run is refused with the reason and what to do, and pi is not started (X19)", async () => {
 		process.env.PATH = yard.temporary;
 		assert.equal(
 			await messageOf(),
@@ -145,7 +145,7 @@ describe("isolation that is not to be had", () => {
 		);
 	});
 
-	test("X19: where namespaces are not permitted the run is refused in the system's own words", async () => {
+	test("Where namespaces are not permitted the run is refused in the system's own words (X19)", async () => {
 		const tools = join(yard.temporary, "tools");
 		mkdirSync(tools);
 		const unshare = join(tools, "unshare");
@@ -157,7 +157,7 @@ describe("isolation that is not to be had", () => {
 });
 
 describe("the real pi in a pid namespace", { skip: SKIP }, () => {
-	test("F13, X19: the setting of a project: own user, own files, the answer as ever, nothing left", async (t) => {
+	test("The setting of a project: own user, own files, the answer as ever, nothing left (F13, X19)", async (t) => {
 		const server = await startModelServer();
 		const home = createHome(server);
 		t.after(async () => {

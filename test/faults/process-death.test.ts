@@ -18,7 +18,7 @@ const PARENT_DIED = {
 };
 
 describe("with the real pi", { concurrency: 2 }, () => {
-	test("F02: kill -9 of the parent while the model says nothing more: all gone, with what it had said", async (t) => {
+	test("kill -9 of the parent while the model says nothing more: all gone, with what it had said (F02)", async (t) => {
 		const { delegation, run, server } = await beginRun(t, () => hang({ text: "half a sentence" }), await placeFor(t));
 		const events = join(run.directory, "events.jsonl");
 		await until(() => readFileSync(events, "utf8").includes('"delta":"half a sentence"'), "its words");
@@ -30,7 +30,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		assert.equal(await request?.ended, "cut", "nobody listens to the model any more");
 	});
 
-	test("F07: kill -9 of what a bash of the child runs is its tool's failure, and the run goes on", async (t) => {
+	test("kill -9 of what a bash of the child runs is its tool's failure, and the run goes on (F07)", async (t) => {
 		const { delegation, run } = await beginRun(
 			t,
 			({ turn }) => (turn === 0 ? toolCall("bash", { command: "exec sleep 311" }) : text("it was killed")),
@@ -43,7 +43,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		assert.match(readFileSync(join(run.directory, "transcript.log"), "utf8"), /137|SIGKILL|killed/);
 	});
 
-	test("F08, F09: a terminal that is closed takes what runs in the foreground with it, and nothing else", {
+	test("A terminal that is closed takes what runs in the foreground with it, and nothing else (F08, F09)", {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
 		const { home, session, script, release, ended, runs, entries } = await stage(t);
@@ -71,7 +71,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		assert.deepEqual(back.result().outcome, { kind: "completed", text: "answer of go on alone", end: "natural" });
 	});
 
-	test("F10: Ctrl+C to `pi -p` in a terminal leaves no process behind, nor what a bash had started", {
+	test("Ctrl+C to `pi -p` in a terminal leaves no process behind, nor what a bash had started (F10)", {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
 		const { home, server } = await placeFor(t);
@@ -94,7 +94,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("F11: a parent that dies of an exception of its own takes its runs with it", async (t) => {
+	test("A parent that dies of an exception of its own takes its runs with it (F11)", async (t) => {
 		const place = await placeFor(t);
 		const crash = 'process.on("SIGUSR2", () => { throw new Error("an extension of the person is broken"); });';
 		place.home.write(join(place.home.agentDir, "extensions", "crash.js"), extensionFor("parent", crash));

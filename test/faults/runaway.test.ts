@@ -10,7 +10,7 @@ import { beginRun, EXTENSION, extensionFor, placeFor } from "./scene.ts";
 const OURS = /^(delegate_to_subagents|subagent|background_agent|background_agent_status|(get|list)_subagent_\w+)$/;
 
 describe("with the real pi", { concurrency: 2 }, () => {
-	test("R1, S27: a sub-agent, and a pi that it starts by hand, have no tool that starts sub-agents", async (t) => {
+	test("A sub-agent, and a pi that it starts by hand, have no tool that starts sub-agents (R1, S27)", async (t) => {
 		const quoted = (args: readonly string[]) => args.map((arg) => `'${arg}'`).join(" ");
 		const nested = (prompt: string) =>
 			`echo '${prompt}' | ${quoted(piCommand(["--mode", "json", "-p", "--no-session", "-e", EXTENSION]))} >/dev/null`;
@@ -35,7 +35,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		assert.equal(toolsOf("cleared")[0]?.includes("delegate_to_subagents"), true);
 	});
 
-	test("S27: what an extension does in a child gives it no tool that its definition does not allow", async (t) => {
+	test("What an extension does in a child gives it no tool that its definition does not allow (S27)", async (t) => {
 		const place = await placeFor(t);
 		const source = extensionFor(
 			"child",
@@ -59,7 +59,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		assert.match(childRequests[1]?.messages.at(-1)?.text ?? "", /not found|unknown|no such/i);
 	});
 
-	test("R5: a dialog that an extension opens in a sub-agent is answered at once with nothing, and nobody waits", async (t) => {
+	test("A dialog that an extension opens in a sub-agent is answered at once with nothing, and nobody waits (R5)", async (t) => {
 		const place = await placeFor(t);
 		const source = extensionFor(
 			"child",

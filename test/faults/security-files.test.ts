@@ -33,7 +33,7 @@ describe("what a run writes, and where", () => {
 	});
 	after(() => yard.dispose());
 
-	test("S18: a run directory that is swapped for a link while its run goes on: nothing is written through the link", async () => {
+	test("A run directory that is swapped for a link while its run goes on: nothing is written through the link (S18)", async () => {
 		const victim = join(yard.temporary, "victim");
 		mkdirSync(victim);
 		const run = yard.start([
@@ -58,7 +58,7 @@ describe("what a run writes, and where", () => {
 		);
 	});
 
-	test("S18: nor by a parent that has to leave the result of a run whose supervisor was killed", async () => {
+	test("Nor by a parent that has to leave the result of a run whose supervisor was killed (S18)", async () => {
 		const victim = join(yard.temporary, "victim of the parent");
 		mkdirSync(victim);
 		const run = yard.start([{ delta: "here" }, { hang: true }]);
@@ -71,7 +71,7 @@ describe("what a run writes, and where", () => {
 		assert.deepEqual(readdirSync(victim), []);
 	});
 
-	test("S28: an agent's session that belongs to another user is not gone on with", {
+	test("An agent's session that belongs to another user is not gone on with (S28)", {
 		skip: process.getuid?.() === 0 ? false : "only root can give a file away",
 	}, async () => {
 		const root = mkdtempSync(join(tmpdir(), "pi-foreign-"));
@@ -95,7 +95,7 @@ describe("what a run writes, and where", () => {
 		}
 	});
 
-	test("I7: with the real pi, a call leaves nothing outside of its runs, its session and the agent directory", async (t) => {
+	test("With the real pi, a call leaves nothing outside of its runs, its session and the agent directory (I7)", async (t) => {
 		const { home, server } = await placeFor(t);
 		const files = () =>
 			readdirSync(home.root, { recursive: true, encoding: "utf8" }).filter((name) => !/^tmp\/(jiti|node-)/.test(name));
@@ -127,7 +127,7 @@ describe("what a cloned repository, or a model, says about runs", () => {
 	});
 	after(() => yard.dispose());
 
-	test("S20: an id that a model makes up is looked up among the session's runs, and nowhere else", async () => {
+	test("An id that a model makes up is looked up among the session's runs, and nowhere else (S20)", async () => {
 		const host = yard.session();
 		const known = await host.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "the answer" }) }] });
 		const [own = ""] = known.result.details.sessionIds;
@@ -147,7 +147,7 @@ describe("what a cloned repository, or a model, says about runs", () => {
 		}
 	});
 
-	test("S21: runs that a repository brings along are nobody's: not listed, not told, not read", async () => {
+	test("Runs that a repository brings along are nobody's: not listed, not told, not read (S21)", async () => {
 		const host = yard.session();
 		const runs = join(host.context.cwd, ".pi", "subagents", "runs");
 		const forged = join(runs, FORGED_ID);

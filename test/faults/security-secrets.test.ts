@@ -94,7 +94,7 @@ const filesWith = (root: string, needle: string): string[] =>
 		.filter((path) => readFileSync(path).includes(needle))
 		.map((path) => path.slice(root.length + 1));
 
-test("S10, S11, S13, I5: a key that came in whatever way is in no argument, environment, file, message or screen", {
+test("A key that came in whatever way is in no argument, environment, file, message or screen (S10, S11, S13, I5)", {
 	skip: terminalMissing() ?? false,
 }, async (t) => {
 	const server = await startModelServer(answer);

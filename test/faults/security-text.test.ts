@@ -14,7 +14,7 @@ const HOSTILE = `${ESC}]0;OWNED${ESC}\\${ESC}]52;c;T1dORUQ=\u0007${ESC}[2J${ESC}
 const CONTROLS = /[^\P{C}\n]/u;
 
 describe("text that somebody else wrote, on its way to the person", { concurrency: 2 }, () => {
-	test("S23: names of files, definitions, settings, errors and answers are printable in every notice and list", async (t) => {
+	test("Names of files, definitions, settings, errors and answers are printable in every notice and list (S23)", async (t) => {
 		const { home, script, person, release, entries } = await stage(t, {
 			settings: { subagents: { runner: `tmux${HOSTILE}`, families: [HOSTILE], runsIn: "project" } },
 		});
@@ -55,7 +55,7 @@ describe("text that somebody else wrote, on its way to the person", { concurrenc
 		assert.doesNotMatch(stderr, CONTROLS);
 	});
 
-	test("S22: in a real terminal a sub-agent's words change neither title nor screen, whether it answers or fails", {
+	test("In a real terminal a sub-agent's words change neither title nor screen, whether it answers or fails (S22)", {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
 		const { home, server } = await placeFor(t);

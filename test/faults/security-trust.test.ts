@@ -45,7 +45,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 	};
 	const FAR = "extraArgs: --no-themes\nextensions: ./evil.ts\n";
 
-	test("S03, X12: a definition that changes after it was used gets no further than before", async () => {
+	test("A definition that changes after it was used gets no further than before (S03, X12)", async () => {
 		const host = yard.session();
 		define(host, "");
 		assert.match(await call(host), /^✓ t: completed/);
@@ -58,7 +58,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 		assert.match(await call(host), /^✓ t: completed/);
 	});
 
-	test("S03, X12: who trusts a directory trusts what it will hold, as in pi: the change counts", async () => {
+	test("Who trusts a directory trusts what it will hold, as in pi: the change counts (S03, X12)", async () => {
 		const host = yard.session();
 		define(host, "");
 		const store = join(process.env.PI_CODING_AGENT_DIR ?? "", "trust.json");
@@ -69,7 +69,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 		writeFileSync(store, "{}");
 	});
 
-	test("S07: no tool has a parameter about trust, and what is given all the same changes nothing", async () => {
+	test("No tool has a parameter about trust, and what is given all the same changes nothing (S07)", async () => {
 		const host = yard.session({ models: MODELS });
 		define(host, FAR);
 		const refused = await call(host);
@@ -98,7 +98,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 		for (const name of names) assert.doesNotMatch(name, /trust|approve|scope|confirm|source|extension|env|key/i);
 	});
 
-	test("S12: a child has its parent's environment, as a pi started by hand would, and three markers", async (t) => {
+	test("A child has its parent's environment, as a pi started by hand would, and three markers (S12)", async (t) => {
 		process.env.GH_TOKEN = "ghp-of-the-person";
 		const runs = createYard();
 		t.after(() => {

@@ -21,7 +21,7 @@ describe("an abort at the moment of the end", () => {
 	});
 	after(() => yard.dispose());
 
-	test(`F19: ${RACES} aborts within a few milliseconds of a child's end: one end each, the same for everybody`, async (t) => {
+	test(`${RACES} aborts within a few milliseconds of a child's end: one end each, the same for everybody (F19)`, async (t) => {
 		const ends = { completed: 0, failed: 0 };
 		const race = async (number: number) => {
 			const run = yard.start([{ delta: "almost" }, { sleep: WORK_MS }, { say: "done" }]);
@@ -51,7 +51,7 @@ describe("an abort at the moment of the end", () => {
 describe("with the real pi and an extension that stands still", { concurrency: 2 }, () => {
 	const stall = "const end = Date.now() + 60000; while (Date.now() < end);";
 
-	test("F18: after the answer: the answer counts, and nobody waits for the extension", async (t) => {
+	test("After the answer: the answer counts, and nobody waits for the extension (F18)", async (t) => {
 		const place = await placeFor(t);
 		const source = extensionFor("child", `pi.on("session_shutdown", () => { ${stall} });`);
 		place.home.write(join(place.home.agentDir, "extensions", "stall.js"), source);
@@ -65,7 +65,7 @@ describe("with the real pi and an extension that stands still", { concurrency: 2
 		await waitNoneWithEnv(MARKER, run.runId);
 	});
 
-	test("F18: before the answer: an abort ends it all the same", async (t) => {
+	test("Before the answer: an abort ends it all the same (F18)", async (t) => {
 		const place = await placeFor(t);
 		const source = `pi.on("before_provider_request", () => { process.stderr.write("standing still\\n"); ${stall} });`;
 		place.home.write(join(place.home.agentDir, "extensions", "stall.js"), extensionFor("child", source));

@@ -42,7 +42,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 	}
 	const sizeOf = ({ directory }: FakeRun, name: string) => statSync(join(directory, name)).size;
 
-	test("F34: a line of 64 MB takes no more than twice the limit of a line, and the run goes on", async (t) => {
+	test("A line of 64 MB takes no more than twice the limit of a line, and the run goes on (F34)", async (t) => {
 		const { run, peak } = await play([
 			{ repeat: 128, steps: [{ bytes: "0".repeat(MIB / 2), splitEvery: MIB }] },
 			{ raw: "" },
@@ -55,7 +55,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 		assert.match(readFileSync(join(run.directory, "stderr.log"), "utf8"), /^1 line\(s\) of more than 16777216 bytes/);
 	});
 
-	test("F35: a record of 20 MB that repeats the whole conversation is dropped, and the answer is there", async () => {
+	test("A record of 20 MB that repeats the whole conversation is dropped, and the answer is there (F35)", async () => {
 		const run = yard.start([
 			{ repeat: 3, steps: ["a", "b"].map((name) => ({ tool: name, result: name.repeat(3.5 * MIB) })) },
 			{ say: "answer" },
@@ -71,7 +71,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 		["", undefined],
 		[" with a key to look for", KEY],
 	] as const) {
-		test(`F36: 120 MB of pieces of text${kind}: bounded on disk and in memory, and the files say so`, async (t) => {
+		test(`120 MB of pieces of text${kind}: bounded on disk and in memory, and the files say so (F36)`, async (t) => {
 			const { run, peak } = await play([{ repeat: 240, steps: [{ delta: "pieces ".repeat(MIB / 14) }] }], key);
 			const result = endOf(await run.done);
 			assert.deepEqual(result.outcome, { kind: "completed", text: "answer", end: "natural" });
@@ -84,7 +84,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 		});
 	}
 
-	test("F38: a parent that does not run for seconds loses nothing, and holds up nobody", async () => {
+	test("A parent that does not run for seconds loses nothing, and holds up nobody (F38)", async () => {
 		const text = "words ".repeat(20_000);
 		const run = yard.start([{ repeat: 200, steps: [{ delta: text }] }, { tool: "ls" }, { say: text }]);
 		await run.until(({ phase }) => phase.kind === "running");
@@ -97,7 +97,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 		assert.deepEqual([end.toolCalls, run.states.at(-1)?.toolCalls], [1, 1]);
 	});
 
-	test("F04 X28: what a child with a key was just writing is seen, and known after its supervisor was killed", async () => {
+	test("What a child with a key was just writing is seen, and known after its supervisor was killed (F04, X28)", async () => {
 		const prepared = yard.prepare([{ delta: "half ".repeat(60) }, { hang: true }]);
 		const packet = { ...prepared.packet, apiKey: { provider: "mock", key: KEY } };
 		const run = startRun({ ...prepared, packet });
@@ -107,7 +107,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 		assert.match((await readRun(run.directory))?.partial ?? "", /^half half/);
 	});
 
-	test("F37: stderr without end and without line ends is bounded too", async () => {
+	test("Stderr without end and without line ends is bounded too (F37)", async () => {
 		const { run, peak } = await play([{ repeat: 80, steps: [{ stderr: "e".repeat(MIB / 2) }] }]);
 		await run.done;
 		assert.ok(sizeOf(run, "stderr.log") < 6 * MIB);

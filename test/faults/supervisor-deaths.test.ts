@@ -49,7 +49,7 @@ describe("kill -9 of the supervisor at every step of a background run", () => {
 		};
 	}
 
-	test("F04, B47, B61: whenever it dies, the run is told once and truly, or was refused; no process is left", async () => {
+	test("Whenever it dies, the run is told once and truly, or was refused; no process is left (F04, B47, B61)", async () => {
 		const whole = await history(0);
 		assert.deepEqual(whole.outcome, { kind: "completed", text: "found it", end: "natural" });
 		const steps = whole.steps ?? 0;

@@ -52,14 +52,14 @@ async function cameBack({ home, run, job }: Awaited<ReturnType<typeof begin>>): 
 }
 
 describe("the changes of a run that does not end by itself", { skip: treeMissing() }, () => {
-	test("come back when its time is up [W7]", async (t) => {
+	test("Come back when its time is up [W7]", async (t) => {
 		const scene = await begin(t, 8);
 		const { results } = await scene.delegation.done;
 		assert.match(results[0]?.text ?? "", /^✗ t: error — .*\n {2}changed 1 file \(\+1 −0\) on branch subagents\//);
 		await cameBack(scene);
 	});
 
-	test("come back when its supervisor is killed: the parent brings them [W7 W10]", async (t) => {
+	test("Come back when its supervisor is killed: the parent brings them [W7 W10]", async (t) => {
 		const scene = await begin(t);
 		kill(scene.run.supervisor);
 		const { results } = await scene.delegation.done;
@@ -67,21 +67,21 @@ describe("the changes of a run that does not end by itself", { skip: treeMissing
 		await cameBack(scene);
 	});
 
-	test("come back when its pi is killed [W7]", async (t) => {
+	test("Come back when its pi is killed [W7]", async (t) => {
 		const scene = await begin(t);
 		kill(scene.run.pi);
 		await scene.delegation.done;
 		await cameBack(scene);
 	});
 
-	test("come back when its parent is killed: the supervisor brings them [W7]", async (t) => {
+	test("Come back when its parent is killed: the supervisor brings them [W7]", async (t) => {
 		const scene = await begin(t);
 		scene.delegation.parent.kill("SIGKILL");
 		await until(() => existsSync(join(scene.run.directory, "result.json")), "a result");
 		await cameBack(scene);
 	});
 
-	test("come back at the next start when parent and supervisor are killed together [W10]", async (t) => {
+	test("Come back at the next start when parent and supervisor are killed together [W10]", async (t) => {
 		const scene = await begin(t);
 		const { home, server, run } = scene;
 		kill(run.supervisor, "SIGSTOP");

@@ -63,7 +63,7 @@ async function readAfter(pipe: string, tickets: () => string[], kill: () => void
 describe("a sub-agent that dies while it changes a file", () => {
 	for (const isolation of ["none", "pid-namespace"] as const) {
 		const skip = isolation === "none" ? false : SKIP_NAMESPACE;
-		test(`F57: kill -9 between check and write lets the next one go on (isolation: ${isolation})`, {
+		test(`kill -9 between check and write lets the next one go on (isolation: ${isolation}) (F57)`, {
 			skip,
 		}, async (t) => {
 			const { pipe, tickets, runId, stage, done } = await holdFile(t, { isolation });
@@ -79,7 +79,7 @@ describe("a sub-agent that dies while it changes a file", () => {
 		});
 	}
 
-	test("F57: kill -9 of its supervisor frees the file as soon as its pi is gone, and not before", async (t) => {
+	test("kill -9 of its supervisor frees the file as soon as its pi is gone, and not before (F57)", async (t) => {
 		const { pipe, tickets, runId, stage, spec, done } = await holdFile(t);
 		const { waited, content } = await readAfter(pipe, tickets, () => {
 			process.kill(supervisorOf(stage, spec), "SIGKILL");
@@ -90,7 +90,7 @@ describe("a sub-agent that dies while it changes a file", () => {
 		await done;
 	});
 
-	test("F58: one that only stands still keeps its file, and the others are told to try again", async (t) => {
+	test("One that only stands still keeps its file, and the others are told to try again (F58)", async (t) => {
 		const { tickets, runId, stage, pipe, done } = await holdFile(t);
 		const [pi] = pisOf(runId);
 		assert.ok(pi);

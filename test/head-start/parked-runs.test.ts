@@ -36,7 +36,7 @@ describe("children that are started ahead of their task", () => {
 			settings: { headStart: true, ...settings },
 		}) as Parent;
 
-	test("fit a run only in the environment that it would start in", (t) => {
+	test("Fit a run only in the environment that it would start in", (t) => {
 		const plan = planned();
 		const before = launchKey(REQUEST, plan);
 		assert.equal(launchKey(REQUEST, planned()), before, "ids make no difference");
@@ -45,7 +45,7 @@ describe("children that are started ahead of their task", () => {
 		assert.notEqual(launchKey(REQUEST, plan), before);
 	});
 
-	test("are ended when they are too old, and replaced", async () => {
+	test("Are ended when they are too old, and replaced", async () => {
 		const dropped: string[] = [];
 		const parked = (key: string, ageMs: number): Parked => ({
 			key,

@@ -11,7 +11,7 @@ const soFar = (tool: string, args: Record<string, unknown>) =>
 	);
 
 describe("what a call announces while it is written", () => {
-	test("a task is known when its text begins", () => {
+	test("A task is known when its text begins", () => {
 		const tool = "delegate_to_subagents";
 		assert.deepEqual(soFar(tool, {}), []);
 		assert.deepEqual(soFar(tool, { tasks: [{ name: "a" }] }), []);
@@ -21,7 +21,7 @@ describe("what a call announces while it is written", () => {
 		assert.deepEqual(soFar(tool, { profile: "p", tasks: [{ name: "a", prompt: "x" }] }), ["profile p free"]);
 	});
 
-	test("one that has just begun is expected to be like the one before it", () => {
+	test("One that has just begun is expected to be like the one before it", () => {
 		const tool = "delegate_to_subagents";
 		const known = { name: "a", profile: "scout", prompt: "x" };
 		assert.deepEqual(soFar(tool, { tasks: [known, {}] }), ["profile scout free", "profile scout free"]);
@@ -32,7 +32,7 @@ describe("what a call announces while it is written", () => {
 		]);
 	});
 
-	test("presets and agents, alone, in parallel and in the background", () => {
+	test("Presets and agents, alone, in parallel and in the background", () => {
 		assert.deepEqual(soFar("subagent", { preset: "p" }), []);
 		assert.deepEqual(soFar("subagent", { preset: "p", model: "m", task: "" }), ["preset p m free"]);
 		assert.deepEqual(soFar("subagent", { agent: "a", task: "t" }), ["agent a free"]);
@@ -45,7 +45,7 @@ describe("what a call announces while it is written", () => {
 		assert.deepEqual(soFar("background_agent", { preset: "p", cwd: "/b", task: "" }), ["preset p /b free"]);
 	});
 
-	test("what makes no sense (yet) announces nothing", () => {
+	test("What makes no sense (yet) announces nothing", () => {
 		for (const args of [
 			{ tasks: "x" },
 			{ tasks: [null, 3] },
@@ -59,7 +59,7 @@ describe("what a call announces while it is written", () => {
 		assert.deepEqual(soFar("bash", { command: "ls" }), []);
 	});
 
-	test("every announced run has ids of its own", () => {
+	test("Every announced run has ids of its own", () => {
 		const tasks = [{ prompt: "x" }, { prompt: "y" }];
 		const requests = requestsSoFar("delegate_to_subagents", { tasks }, parent);
 		assert.equal(new Set(requests.map(({ runId }) => runId)).size, 2);

@@ -7,7 +7,7 @@ import { runPi } from "../rig/pi.ts";
 
 const EXTENSION = join(import.meta.dirname, "..", "..", "index.js");
 
-test("on a Node that is too old the extension says which one it needs", async (t) => {
+test("On a Node that is too old the extension says which one it needs", async (t) => {
 	const server = await startModelServer(() => text("fine"));
 	const home = createHome(server);
 	t.after(async () => {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 const ENTRY = join(import.meta.dirname, "..", "..", "index.js");
 
-test("on a pi that is too old the extension says which one it needs", (t) => {
+test("On a pi that is too old the extension says which one it needs", (t) => {
 	const directory = mkdtempSync(join(tmpdir(), "old-pi-"));
 	t.after(() => rmSync(directory, { recursive: true }));
 	const agent = join(directory, "node_modules", "@earendil-works", "pi-coding-agent");

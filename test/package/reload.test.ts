@@ -10,7 +10,7 @@ import { runPi } from "../rig/pi.ts";
 const COMMANDS = join(import.meta.dirname, "../rig/fixtures/lifecycle-commands.ts");
 const OTHER = 'exports.default = (pi) => pi.registerCommand("of-the-new-version", { handler() {} });\n';
 
-test("after an update and /reload it is the new version that runs", async (t) => {
+test("After an update and /reload it is the new version that runs", async (t) => {
 	const server = await startModelServer();
 	const packed = packPackage();
 	const home = createHome(server, { settings: { packages: [packed.directory] } });

@@ -29,7 +29,7 @@ describe("a call of an agent", () => {
 	};
 	const fileOf = (fields: Parameters<typeof call>[0]) => requestOf(fields).sharedSession ?? "";
 
-	test("C14 X23: the session's file is named after directory, agent and id", () => {
+	test("The session's file is named after directory, agent and id (C14, X23)", () => {
 		const hash = createHash("sha256").update(join(root, "a")).digest("hex").slice(0, 16);
 		const expected = join(homedir(), ".pi", "subagent-sessions", hash, "scout_my-id.jsonl");
 		assert.equal(fileOf({ sessionId: "my-id" }), expected);
@@ -37,7 +37,7 @@ describe("a call of an agent", () => {
 		assert.deepEqual(requestOf({ sessionId: "my-id" }).session, { kind: "file", path: expected });
 	});
 
-	test("C15: the same three are one session, any other is another", () => {
+	test("The same three are one session, any other is another (C15)", () => {
 		const same = fileOf({ sessionId: "id" });
 		assert.equal(fileOf({ sessionId: "id", cwd: join(root, "a") }), same);
 		assert.equal(fileOf({ sessionId: "id", cwd: join(root, "link") }), same, "the real path counts");
@@ -52,13 +52,13 @@ describe("a call of an agent", () => {
 		assert.equal(new Set([same, ...others]).size, 6);
 	});
 
-	test("C11 X8: without an id every call has a new UUID", () => {
+	test("Without an id every call has a new UUID (C11, X8)", () => {
 		const ids = [requestOf({}).sessionId, requestOf({}).sessionId];
 		for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 		assert.notEqual(ids[0], ids[1]);
 	});
 
-	test("C16 W31 X23 S19 S28: an id that could be a path, or is none, is refused", () => {
+	test("An id that could be a path, or is none, is refused (C16, W31, X23, S19, S28)", () => {
 		for (const id of [
 			"",
 			".",
@@ -83,14 +83,14 @@ describe("a call of an agent", () => {
 		for (const id of ["0", "a", "A-1", "x".repeat(128)]) assert.ok(call({ sessionId: id }).ok, id);
 	});
 
-	test("C16 W31 S28: an agent's name never leads out of the directory", () => {
+	test("An agent's name never leads out of the directory (C16, W31, S28)", () => {
 		const inside = dirname(sessionPath(root, "scout", "id"));
 		for (const agent of ["../x", "a/b", "", "..", "a\0", "a.b"]) {
 			assert.equal(dirname(sessionPath(root, agent, "id")), inside, JSON.stringify(agent));
 		}
 	});
 
-	test("C22 X15 X22: three reminders, no timeout of its own, and it ends with its caller", () => {
+	test("Three reminders, no timeout of its own, and it ends with its caller (C22, X15, X22)", () => {
 		const { contract, timeoutSeconds, defaultTimeoutSeconds, lifetime, family } = requestOf({});
 		assert.deepEqual(contract, { kind: "finalize", attempts: 3 });
 		assert.deepEqual([timeoutSeconds, defaultTimeoutSeconds], [undefined, undefined]);
@@ -98,7 +98,7 @@ describe("a call of an agent", () => {
 		assert.equal(requestOf({}, 90).defaultTimeoutSeconds, 90);
 	});
 
-	test("A7 A8: a directory that does not exist is left for the plan to refuse", () => {
+	test("A directory that does not exist is left for the plan to refuse (A7, A8)", () => {
 		assert.equal(requestOf({ cwd: join(root, "nowhere") }).cwd, join(root, "nowhere"));
 	});
 });

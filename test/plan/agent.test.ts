@@ -98,7 +98,7 @@ async function refused(defined: AgentDefinition, changes: Partial<AgentRequest> 
 const INHERITED = ["--provider", "mock", "--model", "mock-1", "--thinking", "off"];
 
 describe("what a definition comes to", () => {
-	test("A133: the reviewer, with its prompt in a file and its key apart", async () => {
+	test("The reviewer, with its prompt in a file and its key apart (A133)", async () => {
 		const reviewer = definition(
 			[
 				"provider: anthropic",
@@ -122,7 +122,7 @@ describe("what a definition comes to", () => {
 		assert.ok(!JSON.stringify({ args, files, agent }).includes("sk-test"));
 	});
 
-	test("B39: what a run's meta.json says about its definition", async () => {
+	test("What a run's meta.json says about its definition (B39)", async () => {
 		const { agent } = await planned(
 			definition(["tools: read", "model: sonnet"], "Be brief.", { kind: "preset", scope: "project", shadows: true }),
 			{
@@ -143,13 +143,13 @@ describe("what a definition comes to", () => {
 		});
 	});
 
-	test("A26 A33 A38: a task without a definition asks nothing and gets the parent's model", async () => {
+	test("A task without a definition asks nothing and gets the parent's model (A26, A33, A38)", async () => {
 		const { result, asked } = await plan(undefined);
 		assert.deepEqual(result.ok && result.value.args, INHERITED);
 		assert.deepEqual(asked, { skills: 0, tools: 0, models: [] });
 	});
 
-	test("A124 X3: an empty body gives no flag; the body of a preset is added, not put in the place of pi's", async () => {
+	test("An empty body gives no flag; the body of a preset is added, not put in the place of pi's (A124, X3)", async () => {
 		assert.deepEqual((await planned(definition([]))).args, INHERITED);
 		const preset = await planned(
 			definition(["model: sonnet", "appendSystemPrompt: and kind"], "Be brief.", { kind: "preset" }),
@@ -158,7 +158,7 @@ describe("what a definition comes to", () => {
 		assert.deepEqual(preset.files, [{ name: "system-prompt.md", text: "Be brief.\n\nand kind" }]);
 	});
 
-	test("A131: loaded skills follow the appended text, without their frontmatter; suggested ones are flags", async () => {
+	test("Loaded skills follow the appended text, without their frontmatter; suggested ones are flags (A131)", async () => {
 		const { args, files } = await planned(
 			definition(["appendSystemPrompt: First.", "loadSkills: [web, odd]", "suggestedSkills: web"], "Body."),
 		);
@@ -174,7 +174,7 @@ describe("what a definition comes to", () => {
 		});
 	});
 
-	test("A36: unknown skills are named, with what there is; one that cannot be read is told", async () => {
+	test("Unknown skills are named, with what there is; one that cannot be read is told (A36)", async () => {
 		assert.equal(
 			await refused(definition(["suggestedSkills: bad", "loadSkills: worse"])),
 			'Unknown skills: "bad", "worse". Available skills: odd, web, gone',
@@ -182,7 +182,7 @@ describe("what a definition comes to", () => {
 		assert.match(await refused(definition(["loadSkills: gone"])), /^The skill "gone" could not be read: /);
 	});
 
-	test("A128: the flags that switch things off", async () => {
+	test("The flags that switch things off (A128)", async () => {
 		const off = definition(["noTools: true", "noExtensions: true", "noSkills: true", "noContextFiles: true"]);
 		assert.deepEqual((await planned(off)).args, [
 			...INHERITED,
@@ -190,7 +190,7 @@ describe("what a definition comes to", () => {
 		]);
 	});
 
-	test("A129: extensions start from where the definition belongs; packages are for pi to find", async () => {
+	test("Extensions start from where the definition belongs; packages are for pi to find (A129)", async () => {
 		const { args } = await planned(definition(["extensions: [extension.ts, npm:some-extension]"]));
 		assert.deepEqual(args.slice(-4), ["--extension", join(base, "extension.ts"), "--extension", "npm:some-extension"]);
 		assert.equal(
@@ -199,13 +199,13 @@ describe("what a definition comes to", () => {
 		);
 	});
 
-	test("C27 A138: an agent call names its child's tools, so no argument may name others", async () => {
+	test("An agent call names its child's tools, so no argument may name others (C27, A138)", async () => {
 		const wilful = definition(["extraArgs: [--tools, read]"]);
 		assert.match(await refused(wilful, { word: "agent" }), /^Refusing extraArg "--tools" which would override/);
 		assert.deepEqual((await planned(wilful)).args, [...INHERITED, "--tools", "read"]);
 	});
 
-	test("X10: with its own key a definition may use a model that pi has no key for", async () => {
+	test("With its own key a definition may use a model that pi has no key for (X10)", async () => {
 		const own = await plan(definition(["model: acme/one", "apiKey: sk-acme-123456"]));
 		assert.deepEqual(own.asked.models, ["all"]);
 		assert.deepEqual(own.result.ok && own.result.value.apiKey, { provider: "acme", key: "sk-acme-123456" });
@@ -215,14 +215,14 @@ describe("what a definition comes to", () => {
 		);
 	});
 
-	test("X10: a model that only the session's scope leaves out is not said to lack a key", async () => {
+	test("A model that only the session's scope leaves out is not said to lack a key (X10)", async () => {
 		assert.match(
 			await refused(definition(["model: other/o-1"])),
 			/pi knows other\/o-1, but this session's scoped models leave it out \(\/scoped-models\)$/,
 		);
 	});
 
-	test("X28: a definition's key never goes to another provider than its own, whatever model a call asks for", async () => {
+	test("A definition's key never goes to another provider than its own, whatever model a call asks for (X28)", async () => {
 		const own = definition(["model: acme/one", "apiKey: sk-acme-123456"]);
 		assert.equal(
 			await refused(own, { model: "anthropic/claude-sonnet-4-5" }),
@@ -236,7 +236,7 @@ describe("what a definition comes to", () => {
 		assert.deepEqual((await planned(own, { model: "acme/one" })).apiKey, { provider: "acme", key: "sk-acme-123456" });
 	});
 
-	test("a key with nobody to give it to, or that cannot be had, fails without telling it", async () => {
+	test("A key with nobody to give it to, or that cannot be had, fails without telling it", async () => {
 		const lost = await refused(definition(["apiKey: sk-lost-123456"]), { inheritedModel: undefined });
 		assert.equal(lost, '"x" has an apiKey, but neither a model nor a provider to use it for');
 		assert.equal(
@@ -268,7 +268,7 @@ describe("extraArgs", () => {
 		return result.ok ? "passes" : result.error;
 	};
 
-	test("A136 A137: null bytes and what looks like shell is refused in these words", () => {
+	test("Null bytes and what looks like shell is refused in these words (A136, A137)", () => {
 		assert.equal(check("test\0arg"), "Invalid extraArg: contains null byte");
 		for (const arg of ["| ls", "&& rm", "a || b", "; ls", "> file", "a<b", "`whoami`", "$HOME", "!x", "\\x", " x"]) {
 			assert.equal(check(arg), `Refusing extraArg: potentially unsafe argument '${arg}...'`);
@@ -276,7 +276,7 @@ describe("extraArgs", () => {
 		assert.equal(check("arg$(whoami)"), "passes");
 	});
 
-	test("A138 A139 S06: what would undo a tool restriction is refused while there is one", () => {
+	test("What would undo a tool restriction is refused while there is one (A138, A139, S06)", () => {
 		for (const arg of [
 			"--tools",
 			"-t",
@@ -296,7 +296,7 @@ describe("extraArgs", () => {
 		}
 	});
 
-	test("W15 S06: keys, trust, code, models and prompts never go this way, and no value is told", () => {
+	test("Keys, trust, code, models and prompts never go this way, and no value is told (W15, S06)", () => {
 		assert.equal(
 			check("--api-key=sk-secret-1"),
 			'Refusing extraArg "--api-key": a key would be visible to everybody; use "apiKey".',

@@ -16,19 +16,19 @@ describe("the cwd of a task", () => {
 		return planned.ok ? undefined : planned.error;
 	};
 
-	test("A6: is the session's by default, or what was asked for, as it was written", () => {
+	test("Is the session's by default, or what was asked for, as it was written (A6)", () => {
 		mkdirSync(join(root, "sub"));
 		assert.deepEqual(planCwd(undefined, root), { ok: true, value: root });
 		assert.deepEqual(planCwd(join(root, "sub"), root), { ok: true, value: join(root, "sub") });
 	});
 
-	test("A7, W9: must be absolute; the raw value is looked at", () => {
+	test("Must be absolute; the raw value is looked at (A7, W9)", () => {
 		for (const asked of ["sub", "./sub", "", " /tmp", "~", "~/x"]) {
 			assert.equal(errorOf(asked), "cwd must be an absolute path");
 		}
 	});
 
-	test("A8, W9: must not contain '..' as a segment; a name with dots in it is fine", () => {
+	test("Must not contain '..' as a segment; a name with dots in it is fine (A8, W9)", () => {
 		for (const asked of [`${root}/..`, `${root}/../x`, "/..", `${root}/a/../b`]) {
 			assert.equal(errorOf(asked), "cwd must not contain '..' path segments");
 		}
@@ -38,7 +38,7 @@ describe("the cwd of a task", () => {
 		}
 	});
 
-	test("X1: a directory that is missing is named; so is what is no directory", () => {
+	test("A directory that is missing is named; so is what is no directory (X1)", () => {
 		assert.equal(errorOf(join(root, "gone")), `cwd does not exist: ${root}/gone`);
 		writeFileSync(join(root, "file"), "");
 		assert.equal(errorOf(join(root, "file")), `cwd is not a directory: ${root}/file`);
@@ -47,7 +47,7 @@ describe("the cwd of a task", () => {
 		assert.equal(errorOf(join(root, "dangling")), `cwd does not exist: ${root}/dangling`);
 	});
 
-	test("A83, W8: a path that the system refuses is this task's error and nobody else's", () => {
+	test("A path that the system refuses is this task's error and nobody else's (A83, W8)", () => {
 		symlinkSync("loop", join(root, "loop"));
 		assert.match(errorOf(join(root, "loop")) ?? "", /^cwd cannot be used: .*\/loop \(ELOOP\)$/);
 		assert.match(errorOf(`/${"x".repeat(5_000)}`) ?? "", /^cwd cannot be used: .* \(ENAMETOOLONG\)$/);

@@ -21,7 +21,7 @@ describe("the files of a task", () => {
 	const all = (path: string): FileRequest => ({ kind: "all", path });
 	const range = (start: number, end: number): FileRequest => ({ kind: "range", path: "five.txt", start, end });
 
-	test("A49, A50, X27: the path as it was given, then the text without its last line end", async () => {
+	test("The path as it was given, then the text without its last line end (A49, A50, X27)", async () => {
 		assert.equal(await block(all("five.txt")), "=== five.txt ===\none\ntwo\nthree\nfour\nfive");
 		assert.equal(await block(all("./five.txt")), "=== ./five.txt ===\none\ntwo\nthree\nfour\nfive");
 		write("two-ends.txt", "a\n\n");
@@ -34,7 +34,7 @@ describe("the files of a task", () => {
 		assert.equal(await block(all("no-end.txt")), "=== no-end.txt ===\na\nb");
 	});
 
-	test("A51: a range counts from 1 and includes both ends", async () => {
+	test("A range counts from 1 and includes both ends (A51)", async () => {
 		assert.equal(await block(range(2, 3)), "=== five.txt ===\ntwo\nthree");
 		assert.equal(await block(range(4, Number.POSITIVE_INFINITY)), "=== five.txt ===\nfour\nfive");
 		assert.equal(await block(range(1, 1)), "=== five.txt ===\none");
@@ -43,7 +43,7 @@ describe("the files of a task", () => {
 		assert.equal(await block(range(3, 2)), "[no such lines in five.txt: start 3 is after end 2]");
 	});
 
-	test("A52: head and tail count lines; the last line end makes no line", async () => {
+	test("Head and tail count lines; the last line end makes no line (A52)", async () => {
 		assert.equal(await block({ kind: "head", path: "five.txt", lines: 2 }), "=== five.txt ===\none\ntwo");
 		assert.equal(await block({ kind: "tail", path: "five.txt", lines: 2 }), "=== five.txt ===\nfour\nfive");
 		assert.equal(await block({ kind: "tail", path: "five.txt", lines: 1 }), "=== five.txt ===\nfive");
@@ -52,7 +52,7 @@ describe("the files of a task", () => {
 		assert.equal(await block({ kind: "tail", path: "five.txt", lines: 99 }), whole);
 	});
 
-	test("A53: paths are relative to the task's directory; absolute ones are taken as they are", async () => {
+	test("Paths are relative to the task's directory; absolute ones are taken as they are (A53)", async () => {
 		mkdirSync(join(root, "sub"));
 		write("sub/in.txt", "inside\n");
 		assert.deepEqual((await readFiles([all("in.txt")], join(root, "sub"))).blocks, ["=== in.txt ===\ninside"]);
@@ -65,14 +65,14 @@ describe("the files of a task", () => {
 		]);
 	});
 
-	test("A54: what is not there", async () => {
+	test("What is not there (A54)", async () => {
 		assert.equal(await block(all("gone.txt")), "[file not found: gone.txt]");
 		assert.equal(await block(all("five.txt/below")), "[file not found: five.txt/below]");
 		symlinkSync("nothing", join(root, "dangling"));
 		assert.equal(await block(all("dangling")), "[file not found: dangling]");
 	});
 
-	test("A55: what cannot be read: a directory, another encoding, a pipe, no path at all", async () => {
+	test("What cannot be read: a directory, another encoding, a pipe, no path at all (A55)", async () => {
 		mkdirSync(join(root, "directory"));
 		write("latin1.txt", Buffer.from([0x66, 0xfc, 0x72]));
 		spawnSync("mkfifo", [join(root, "fifo")]);
@@ -83,7 +83,7 @@ describe("the files of a task", () => {
 		}
 	});
 
-	test("A55: what this user may not read", {
+	test("What this user may not read (A55)", {
 		skip: process.getuid?.() === 0 && "root may read everything",
 	}, async () => {
 		write("locked.txt", "x");
@@ -91,7 +91,7 @@ describe("the files of a task", () => {
 		assert.equal(await block(all("locked.txt")), "[could not read file: locked.txt]");
 	});
 
-	test("A56: more than 1 MB", async () => {
+	test("More than 1 MB (A56)", async () => {
 		write("limit.txt", "x".repeat(1_048_576));
 		assert.equal((await block(all("limit.txt")))?.length, "=== limit.txt ===\n".length + 1_048_576);
 		write("over.txt", "x".repeat(1_048_577));
@@ -205,7 +205,7 @@ describe("the files of a task", () => {
 		assert.equal(await shortfall(all("words.txt")), undefined);
 	});
 
-	test("A57: several files keep their order, and what cannot be read fails none of them", async () => {
+	test("Several files keep their order, and what cannot be read fails none of them (A57)", async () => {
 		const { blocks } = await readFiles([all("gone"), range(1, 1), all("directory"), range(2, 2)], root);
 		assert.deepEqual(blocks, [
 			"[file not found: gone]",
@@ -216,7 +216,7 @@ describe("the files of a task", () => {
 		assert.deepEqual(await readFiles([], root), { blocks: [], shortfall: undefined });
 	});
 
-	test("characters beyond ASCII, and a byte order mark, arrive as they are", async () => {
+	test("Characters beyond ASCII, and a byte order mark, arrive as they are", async () => {
 		write("utf8.txt", "\uFEFFStraße 🎉\u2028日本\n");
 		assert.equal(await block(all("utf8.txt")), "=== utf8.txt ===\n\uFEFFStraße 🎉\u2028日本");
 	});

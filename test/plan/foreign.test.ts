@@ -12,7 +12,7 @@ const TOOLS = {
 const own = (policy: ToolPolicy) => ownPolicy(policy, () => TOOLS);
 
 describe("tools of foreign files", () => {
-	test("what the session does not have is left out, names in any case and patterns are found", () => {
+	test("What the session does not have is left out, names in any case and patterns are found", () => {
 		const names = ["read", "WEB_Search", "TodoWrite", "mcp__github__*", "mcp__gone__x"];
 		const policy = { kind: "allow-known", names, but: ["mcp__github__drop"] } as const;
 		const result = own(policy);
@@ -24,12 +24,12 @@ describe("tools of foreign files", () => {
 		);
 	});
 
-	test("where nothing is left the definition cannot be called", () => {
+	test("Where nothing is left the definition cannot be called", () => {
 		const result = own({ kind: "allow-known", names: ["WebSearch", "subagent"], but: [] });
 		assert.equal(result.ok ? "" : result.error, "none of its tools is there: WebSearch, subagent");
 	});
 
-	test("what is denied need not be there, but a tool of a server that is not connected yet stays denied", () => {
+	test("What is denied need not be there, but a tool of a server that is not connected yet stays denied", () => {
 		assert.deepEqual(own({ kind: "deny-known", names: ["Bash", "nobody", "mcp__later__x"] }), {
 			ok: true,
 			value: { kind: "deny", names: ["bash", "mcp__later__x"], from: "active" },
@@ -50,11 +50,11 @@ const chosen = (name: string | undefined, models: readonly string[], sessionProv
 };
 
 describe("models of foreign files", () => {
-	test("none is the session's, which counts as named for a preset too, with its level or the file's", () => {
+	test("None is the session's, which counts as named for a preset too, with its level or the file's", () => {
 		assert.equal(chosen(undefined, []), "other/current");
 	});
 
-	test("a line is its highest version, then its latest date", () => {
+	test("A line is its highest version, then its latest date", () => {
 		const models = [
 			"a/claude-3-7-sonnet-20250219",
 			"a/claude-sonnet-4-20250514",
@@ -69,7 +69,7 @@ describe("models of foreign files", () => {
 		assert.match(chosen("haiku", models), /^Unknown model: "haiku"/);
 	});
 
-	test("of one version the session's provider comes first, then pi's order; an alias and its dated id are one", () => {
+	test("Of one version the session's provider comes first, then pi's order; an alias and its dated id are one", () => {
 		const models = ["a/claude-sonnet-4-5-20250929", "b/claude-sonnet-4.5", "c/claude-sonnet-4-5"];
 		assert.equal(chosen("sonnet", models, "b"), "b/claude-sonnet-4.5");
 		assert.equal(chosen("sonnet", models, "c"), "c/claude-sonnet-4-5");
@@ -77,7 +77,7 @@ describe("models of foreign files", () => {
 		assert.equal(chosen("sonnet", [...models, "d/claude-sonnet-5"], "b"), "d/claude-sonnet-5");
 	});
 
-	test("a full id is that model, with or without its date, and never another", () => {
+	test("A full id is that model, with or without its date, and never another", () => {
 		const models = ["a/claude-sonnet-4-20250514", "a/claude-sonnet-4-5", "a/claude-sonnet-4-5-20250929"];
 		assert.equal(chosen("claude-sonnet-4", models), "a/claude-sonnet-4-20250514");
 		assert.equal(chosen("a/claude-sonnet-4.5", models), "a/claude-sonnet-4-5-20250929");
@@ -87,7 +87,7 @@ describe("models of foreign files", () => {
 		assert.equal(chosen("a/sonnet", ["b/claude-sonnet-9", ...models]), "a/claude-sonnet-4-5");
 	});
 
-	test("a level goes with it", () => {
+	test("A level goes with it", () => {
 		const choice: ModelChoice = { rule: "foreign", provider: undefined, name: "opus:high", thinking: undefined };
 		const request = { asked: undefined, choice, inherited: undefined, session: undefined, mustBeNamed: false };
 		const plan = planModel(request, () => [model("a/claude-opus-4-1")]);

@@ -22,7 +22,7 @@ const match = (asked: string, provider?: string, models = MODELS) => {
 };
 
 describe("X10: a name stands for one model", () => {
-	test("exactly, without case, as a bare id, as a part of an id or a name", () => {
+	test("Exactly, without case, as a bare id, as a part of an id or a name", () => {
 		assert.equal(match("openai/gpt-5"), "openai/gpt-5 -");
 		assert.equal(match("OpenAI/GPT-5"), "openai/gpt-5 -");
 		assert.equal(match("claude-haiku-4-5"), "anthropic/claude-haiku-4-5 -");
@@ -31,7 +31,7 @@ describe("X10: a name stands for one model", () => {
 		assert.equal(match("sonnet 4.5"), "anthropic/claude-sonnet-4-5 -");
 	});
 
-	test("a bare id wins over ids that only contain it", () => {
+	test("A bare id wins over ids that only contain it", () => {
 		assert.equal(match("gpt-5"), "openai/gpt-5 -");
 	});
 
@@ -43,7 +43,7 @@ describe("X10: a name stands for one model", () => {
 		assert.equal(match("odd/fast:high"), "odd/fast:high -");
 	});
 
-	test("a provider narrows the choice", () => {
+	test("A provider narrows the choice", () => {
 		assert.equal(match("gpt-5", "OpenRouter"), "openrouter/openai/gpt-5 -");
 		assert.equal(
 			match("gpt-5", "nobody"),
@@ -51,7 +51,7 @@ describe("X10: a name stands for one model", () => {
 		);
 	});
 
-	test("what fits several models at the first step that fits at all is an error that lists them", () => {
+	test("What fits several models at the first step that fits at all is an error that lists them", () => {
 		assert.equal(
 			match("claude"),
 			'Ambiguous model: "claude" fits anthropic/claude-sonnet-4-5, anthropic/claude-haiku-4-5. Name one of them.',
@@ -59,7 +59,7 @@ describe("X10: a name stands for one model", () => {
 		assert.equal(match("a/x", undefined, [model("a/x"), model("a/x")]), "a/x -");
 	});
 
-	test("what fits none is an error that lists what there is, or what looks like it", () => {
+	test("What fits none is an error that lists what there is, or what looks like it", () => {
 		assert.equal(
 			match("gpt-6"),
 			`Unknown model: "gpt-6". Available models: ${MODELS.map(({ provider, id }) => `${provider}/${id}`).join(", ")}`,
@@ -82,7 +82,7 @@ describe("X10 B27: which model a run gets", () => {
 	const parent = { provider: "openai", id: "gpt-5", thinking: "low" };
 	const choice = { rule: "own", provider: undefined, name: undefined, thinking: undefined } as const;
 
-	test("a profile's own model goes before the parent's, with its own level or none", () => {
+	test("A profile's own model goes before the parent's, with its own level or none", () => {
 		assert.deepEqual(plan({ choice: { ...choice, name: "haiku" }, inherited: parent }), {
 			ok: true,
 			value: {
@@ -95,7 +95,7 @@ describe("X10 B27: which model a run gets", () => {
 		assert.equal(explicit.ok && explicit.value.thinking, "max");
 	});
 
-	test("who names none gets the parent's, together with its thinking level, and no list of models is asked for", () => {
+	test("Who names none gets the parent's, together with its thinking level, and no list of models is asked for", () => {
 		assert.deepEqual(plan({ inherited: parent }, unasked), {
 			ok: true,
 			value: { model: parent, thinking: "low", requested: undefined },
@@ -106,7 +106,7 @@ describe("X10 B27: which model a run gets", () => {
 		assert.deepEqual(none.ok && none.value, { model: undefined, thinking: "high", requested: undefined });
 	});
 
-	test("B27 B28 B30: the call's model goes before the preset's; asked and found are both kept", () => {
+	test("The call's model goes before the preset's; asked and found are both kept (B27, B28, B30)", () => {
 		const called = plan({
 			asked: "HAIKU:high",
 			choice: { ...choice, name: "gpt-5", thinking: "low" },
@@ -119,7 +119,7 @@ describe("X10 B27: which model a run gets", () => {
 		});
 	});
 
-	test("B29: a preset without a model is an error, and so is one whose model is not there", () => {
+	test("A preset without a model is an error, and so is one whose model is not there (B29)", () => {
 		const unnamed = plan({ inherited: parent, mustBeNamed: true });
 		assert.match(
 			unnamed.ok ? "" : unnamed.error,
@@ -128,7 +128,7 @@ describe("X10 B27: which model a run gets", () => {
 		assert.equal(plan({ choice: { ...choice, name: "gone" }, inherited: parent }).ok, false);
 	});
 
-	test("a provider alone is enough where it says which model", () => {
+	test("A provider alone is enough where it says which model", () => {
 		const ofParent = plan({ choice: { ...choice, provider: "openai" }, inherited: parent });
 		assert.deepEqual(ofParent.ok && ofParent.value.model, parent);
 		const only = plan({ choice: { ...choice, provider: "ollama" }, inherited: parent });
@@ -139,7 +139,7 @@ describe("X10 B27: which model a run gets", () => {
 });
 
 describe("X10 B31 B32: the model parameter", () => {
-	test("an enum in the models' own order while there are at most 20, a string beyond", () => {
+	test("An enum in the models' own order while there are at most 20, a string beyond", () => {
 		const twenty = Array.from({ length: 20 }, (_, at) => model(`p/m${19 - at}`));
 		const frozen = Object.freeze([...twenty]);
 		assert.deepEqual(modelParameter(frozen), { kind: "enum", names: frozen.map(({ id }) => `p/${id}`) });
@@ -147,7 +147,7 @@ describe("X10 B31 B32: the model parameter", () => {
 		assert.deepEqual(modelParameter([...twenty, model("p/m0")]).kind, "enum");
 	});
 
-	test("sets that differ in their order alone have the same key, and are not sorted themselves", () => {
+	test("Sets that differ in their order alone have the same key, and are not sorted themselves", () => {
 		const frozen = Object.freeze([model("b/x"), model("a/y")]);
 		assert.equal(modelSetKey(frozen), modelSetKey([model("a/Y"), model("b/x")]));
 		assert.notEqual(modelSetKey(frozen), modelSetKey([model("b/x")]));
@@ -157,7 +157,7 @@ describe("X10 B31 B32: the model parameter", () => {
 		);
 	});
 
-	test("another spelling becomes the enum's own, what is unclear stays", () => {
+	test("Another spelling becomes the enum's own, what is unclear stays", () => {
 		assert.deepEqual(spelledAsInEnum("HAIKU:high", MODELS), { model: "anthropic/claude-haiku-4-5", level: "high" });
 		assert.deepEqual(spelledAsInEnum("claude", MODELS), undefined);
 	});

@@ -47,12 +47,12 @@ const error = (policy: OwnPolicy, changes: Partial<ToolRequest> = {}) => {
 const NONE = { kind: "has", names: [] };
 
 describe("a tool policy", () => {
-	test("B19 A38: no policy gives no flag, and nothing is asked of pi", () => {
+	test("No policy gives no flag, and nothing is asked of pi (B19, A38)", () => {
 		const result = plan({ kind: "inherit" });
 		assert.deepEqual(result, { ok: true, value: { args: [], names: undefined, demand: NONE }, asked: 0 });
 	});
 
-	test("C6 X6: an agent without tool fields gets the parent's active tools, without ours", () => {
+	test("An agent without tool fields gets the parent's active tools, without ours (C6, X6)", () => {
 		assert.deepEqual(value({ kind: "inherit" }, { unrestricted: "active", internal: ["subagent_finalize"] }), {
 			args: ["--tools", "read,bash,edit,write,web,subagent_finalize"],
 			names: ["read", "bash", "edit", "write", "web"],
@@ -60,7 +60,7 @@ describe("a tool policy", () => {
 		});
 	});
 
-	test("A130 C27: no tools at all, but those of the contract", () => {
+	test("No tools at all, but those of the contract (A130, C27)", () => {
 		assert.deepEqual(value({ kind: "none" }).args, ["--no-tools"]);
 		assert.deepEqual(value({ kind: "none" }, { internal: ["subagent_finalize"] }).args, [
 			"--tools",
@@ -68,7 +68,7 @@ describe("a tool policy", () => {
 		]);
 	});
 
-	test("A129 C3: a whitelist is passed on, and the child must have what it names", () => {
+	test("A whitelist is passed on, and the child must have what it names (A129, C3)", () => {
 		assert.deepEqual(value({ kind: "allow", names: ["read", "grep", "web", "read"] }), {
 			args: ["--tools", "read,grep,web"],
 			names: ["read", "grep", "web"],
@@ -76,7 +76,7 @@ describe("a tool policy", () => {
 		});
 	});
 
-	test("X4: a name that nobody knows, or in another case, is an error before the spawn", () => {
+	test("A name that nobody knows, or in another case, is an error before the spawn (X4)", () => {
 		assert.equal(
 			error({ kind: "allow", names: ["Read", "grep", "wbe"] }),
 			'Unknown tools: "Read", "wbe". Available tools: read, grep, find, bash, powershell, edit, write, ls, web',
@@ -85,7 +85,7 @@ describe("a tool policy", () => {
 		assert.match(error({ kind: "deny", names: ["Bash"], from: "active" }), /^Unknown tools: "Bash"/);
 	});
 
-	test("X4: with own extensions or in another directory only the child can tell", () => {
+	test("With own extensions or in another directory only the child can tell (X4)", () => {
 		for (const hasOthers of [
 			{ extensions: true, cwd: false },
 			{ extensions: false, cwd: true },
@@ -97,11 +97,11 @@ describe("a tool policy", () => {
 		}
 	});
 
-	test("C7: no child can have the tools that start children", () => {
+	test("No child can have the tools that start children (C7)", () => {
 		assert.match(error({ kind: "allow", names: ["read", "subagent"] }), /^No sub-agent can have the tools "subagent"/);
 	});
 
-	test("A38 W14: excludeTools is taken from all tools, also inactive ones, without ours, and powershell goes with bash", () => {
+	test("excludeTools is taken from all tools, also inactive ones, without ours, and powershell goes with bash (A38, W14)", () => {
 		assert.deepEqual(value({ kind: "deny", names: ["write", "edit", "bash"], from: "all" }), {
 			args: ["--tools", "read,grep,find,ls,web"],
 			names: ["read", "grep", "find", "ls", "web"],
@@ -109,7 +109,7 @@ describe("a tool policy", () => {
 		});
 	});
 
-	test("C4: denied_tools is taken from the active ones", () => {
+	test("denied_tools is taken from the active ones (C4)", () => {
 		assert.deepEqual(value({ kind: "deny", names: ["bash", "subagent"], from: "active" }).names, [
 			"read",
 			"edit",
@@ -121,7 +121,7 @@ describe("a tool policy", () => {
 		]);
 	});
 
-	test("what is excluded is excluded from the tools of its own extensions too, and those stay", () => {
+	test("What is excluded is excluded from the tools of its own extensions too, and those stay", () => {
 		const hasOthers = { extensions: true, cwd: false };
 		assert.deepEqual(value({ kind: "deny", names: ["bash", "theirs"], from: "all" }, { hasOthers }), {
 			args: ["--exclude-tools", "bash,powershell"],
@@ -135,7 +135,7 @@ describe("a tool policy", () => {
 		});
 	});
 
-	test("C27 W33: what the contract needs cannot be excluded", () => {
+	test("What the contract needs cannot be excluded (C27, W33)", () => {
 		const changes = { hasOthers: { extensions: true, cwd: false }, internal: ["subagent_finalize"] };
 		const args = (names: readonly string[]) => value({ kind: "deny", names, from: "all" }, changes).args;
 		assert.deepEqual(args(["bash", "subagent_finalize"]), ["--exclude-tools", "bash,powershell"]);
@@ -152,7 +152,7 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 	const args = (policy: OwnPolicy, changes: Partial<ToolRequest> = mcp, tools: Partial<SessionTools> = session) =>
 		value(policy, changes, tools).args;
 
-	test("an allowlist without MCP tools excludes them all, and no server starts", () => {
+	test("An allowlist without MCP tools excludes them all, and no server starts", () => {
 		const policy: OwnPolicy = { kind: "allow", names: ["read", "codemode"] };
 		assert.deepEqual(args(policy), ["--tools", "read,codemode", "--exclude-tools", "mcp__*", "--no-mcp"]);
 		assert.deepEqual(args(policy, { mcp: "always on" }), ["--tools", "read,codemode", "--exclude-tools", "mcp__*"]);
@@ -160,7 +160,7 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 		assert.deepEqual(args({ kind: "none" }), ["--no-tools", "--no-mcp"]);
 	});
 
-	test("an allowlist that names an MCP tool has codemode where only a script may be able to call the tool", () => {
+	test("An allowlist that names an MCP tool has codemode where only a script may be able to call the tool", () => {
 		assert.deepEqual(args({ kind: "allow", names: ["read", "mcp__s__direct"] }), ["--tools", "read,mcp__s__direct"]);
 		for (const name of ["mcp__s__scripted", "mcp__s__*", "mcp__connecting__t", "mcp__connecting__*"]) {
 			assert.deepEqual(args({ kind: "allow", names: [name] }), ["--tools", `${name},codemode`]);
@@ -171,13 +171,13 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 		assert.deepEqual(demand, { kind: "has", names: ["mcp__s__*"] });
 	});
 
-	test("a pattern stands for the tools that there are, and one that matches none is unknown", () => {
+	test("A pattern stands for the tools that there are, and one that matches none is unknown", () => {
 		assert.deepEqual(value({ kind: "allow", names: ["w*"] }, mcp, session).names, ["write", "web"]);
 		assert.equal(plan({ kind: "allow", names: ["xyz*"] }, mcp, session).ok, false);
 		assert.deepEqual(value({ kind: "deny", names: ["w*"], from: "active" }, {}, {}).names, ["read", "bash", "edit"]);
 	});
 
-	test("denied MCP tools are excluded by pi too, and never unknown", () => {
+	test("Denied MCP tools are excluded by pi too, and never unknown", () => {
 		const deny = (names: readonly string[], from: "all" | "active" = "active"): OwnPolicy => ({
 			kind: "deny",
 			names,
@@ -210,7 +210,7 @@ describe("a tool policy where pi has MCP servers and codemode", () => {
 		assert.ok(value(policy, mcp, session).names?.includes("codemode"));
 	});
 
-	test("an agent without tool fields reaches the MCP tools that its session reaches [C6]", () => {
+	test("An agent without tool fields reaches the MCP tools that its session reaches [C6]", () => {
 		const inherit: OwnPolicy = { kind: "inherit" };
 		const active = { ...mcp, unrestricted: "active" } as const;
 		assert.deepEqual(args(inherit, active), ["--tools", "read,bash,edit,write,web,codemode,mcp__s__direct,mcp__*"]);

@@ -11,7 +11,7 @@ import { presetAnswer } from "../../src/present/preset-text.ts";
 import { summaryLine } from "../../src/present/text.ts";
 import { backgroundEnd, backgroundRun, failed as toldFailure } from "../rig/records.ts";
 
-test("issue 9.4: a text within the limit stays as it is, a longer one says where to read on", () => {
+test("Issue 9.4: a text within the limit stays as it is, a longer one says where to read on", () => {
 	assert.equal(shorten("a\nb", "s", 3), "a\nb");
 	const note = (offset: number) =>
 		`\n\n[cut after 6 characters; get_subagent_output with sessionId "s" and offset ${offset} reads on]`;
@@ -19,7 +19,7 @@ test("issue 9.4: a text within the limit stays as it is, a longer one says where
 	assert.equal(shorten("first\nsecond", "s", 6), `first\n${note(2)}`);
 });
 
-test("issue 9.4: offset and limit count lines from 1, and what is left is named", () => {
+test("Issue 9.4: offset and limit count lines from 1, and what is left is named", () => {
 	const text = "one\ntwo\nthree\nfour\n";
 	assert.equal(linesOf(text, 1, undefined), "one\ntwo\nthree\nfour");
 	assert.equal(linesOf(text, 3, undefined), "three\nfour");
@@ -28,7 +28,7 @@ test("issue 9.4: offset and limit count lines from 1, and what is left is named"
 	assert.equal(linesOf(text, 5, 1), "[the answer has 4 lines]");
 });
 
-test("issue 9.4: whoever reads on as the notes say has read every line", () => {
+test("Issue 9.4: whoever reads on as the notes say has read every line", () => {
 	const line = fc.string({ maxLength: 12 }).map((value) => `x${value.replaceAll("\n", "")}`);
 	const property = fc.property(
 		fc.array(line, { minLength: 1, maxLength: 30 }),
@@ -57,14 +57,14 @@ const noise = `first\nsecond\r\n\u2028third ${"long ".repeat(5_000)}`;
 const failure: Failure = { kind: "model", message: noise };
 const failed: Outcome = { kind: "failed", failure };
 
-test("issue 9.4: a summary line stays a line, and a short one, whatever the name and the error say", () => {
+test("Issue 9.4: a summary line stays a line, and a short one, whatever the name and the error say", () => {
 	const line = summaryLine(`name\n${"n".repeat(5_000)}`, "0011", failed, undefined);
 	assert.match(line, /^✗ name n+: error — first second third long .*\(session: 0011\)$/);
 	assert.ok(line.length < 1_300, String(line.length));
 	assert.equal(line.split(/[\n\r\u2028]/).length, 1);
 });
 
-test("issue 9.4: an error in an answer is bounded too", () => {
+test("Issue 9.4: an error in an answer is bounded too", () => {
 	const result = { ...resultWithout("run-1", initialState, failure, 1), text: "partial ".repeat(5_000) };
 	for (const answer of [presetAnswer("run-1", result, 1_000), agentAnswer("id-1", undefined, result, 1_000)]) {
 		assert.ok(answer.startsWith("Error: first\nsecond"));
@@ -72,7 +72,7 @@ test("issue 9.4: an error in an answer is bounded too", () => {
 	}
 });
 
-test("issue 9.4: a background run's row and its completion message are short lines", () => {
+test("Issue 9.4: a background run's row and its completion message are short lines", () => {
 	const end = backgroundEnd({ outcome: toldFailure(noise), text: "said ".repeat(50_000) });
 	const run = backgroundRun({ task: noise, progress: end });
 	const { text, details } = completionText(run, end);

@@ -17,7 +17,7 @@ const at = (...events: RunEvent[]) =>
 const saidAt = (state: ReturnType<typeof at>, now: number) =>
 	doingNow({ startedAt: 1_000, timeout: 10, grace: 30, doing: doingOf(state, PLACE) }, now).word;
 
-test("a run that asks says so however long that takes, and the time is not counted against its limit", () => {
+test("A run that asks says so however long that takes, and the time is not counted against its limit", () => {
 	const asking = at(asked("a", 5_000), asked("b", 6_000));
 	assert.equal(taskStateOf(asking), "asks");
 	assert.equal(saidAt(asking, 900_000), "asks");

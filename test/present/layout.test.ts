@@ -6,14 +6,14 @@ import { type Item, itemsWithin, type Sorted, shareRows } from "../../src/presen
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 describe("rows below running tasks", () => {
-	test("they take turns, and what one does not need others get", () => {
+	test("They take turns, and what one does not need others get", () => {
 		assert.deepEqual(shareRows([9, 9, 9], 6), [2, 2, 2]);
 		assert.deepEqual(shareRows([1, 9, 9], 6), [1, 3, 2]);
 		assert.deepEqual(shareRows([1, 0, 2], 99), [1, 0, 2]);
 		assert.deepEqual(shareRows([], 5), []);
 	});
 
-	test("never more than there are, never more than asked for, and nothing that is asked for is left over", () => {
+	test("Never more than there are, never more than asked for, and nothing that is asked for is left over", () => {
 		fc.assert(
 			fc.property(fc.array(fc.nat(20), { maxLength: 16 }), fc.nat(60), (wishes, room) => {
 				const granted = shareRows(wishes, room);
@@ -36,11 +36,11 @@ describe("the rows of a block", () => {
 	const words = (items: readonly Item<string>[]) =>
 		items.map((item) => (item.kind === "task" ? item.task : `${item.tasks.length} ${item.state}`)).join(" ");
 
-	test("each task has one, but for what never had its turn", () => {
+	test("Each task has one, but for what never had its turn", () => {
 		assert.equal(words(itemsWithin(crowd, 20)), "r0 r1 r2 r3 f0 f1 d0 d1 d2 2 stopped 5 queued");
 	});
 
-	test("where there is no room what is done is put together first, and what runs last", () => {
+	test("Where there is no room what is done is put together first, and what runs last", () => {
 		assert.equal(words(itemsWithin(crowd, 9)), "r0 r1 r2 r3 f0 f1 3 done 2 stopped 5 queued");
 		assert.equal(words(itemsWithin(crowd, 7)), "r0 r1 r2 r3 2 failed 3 done 5 queued");
 		assert.equal(words(itemsWithin(crowd, 6)), "r0 r1 r2 r3 2 failed 5 queued");

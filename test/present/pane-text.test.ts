@@ -16,7 +16,7 @@ const shown = (...events: RunEvent[]) => {
 const deltas = (...texts: string[]): RunEvent[] => texts.map((text) => ({ type: "delta", text }));
 
 describe("what a pane shows", () => {
-	test("an answer is shown as it is written, and not again when it is whole", () => {
+	test("An answer is shown as it is written, and not again when it is whole", () => {
 		assert.equal(
 			shown(...deltas("Let ", "me"), assistant(said("Let me see."), called("ls"))),
 			"Let me see.\n→ ls: {}\n",
@@ -24,28 +24,28 @@ describe("what a pane shows", () => {
 		assert.equal(shown(...deltas("a"), assistant(said("a")), ...deltas("b"), assistant(said("b"))), "a\nb\n");
 	});
 
-	test("an answer that turns out to be another is shown whole on a line of its own", () => {
+	test("An answer that turns out to be another is shown whole on a line of its own", () => {
 		assert.equal(
 			shown(...deltas("first", "second"), assistant(said("first"), said("second"))),
 			"firstsecond\nfirst\nsecond\n",
 		);
 	});
 
-	test("an answer that was not told in pieces is shown when it is whole", () => {
+	test("An answer that was not told in pieces is shown when it is whole", () => {
 		assert.equal(shown(assistant(said("x"))), "x\n");
 	});
 
-	test("a run that broke off says so", () => {
+	test("A run that broke off says so", () => {
 		assert.match(paneEnd(undefined), /^\n✗ failed — Sub-agent was lost/);
 	});
 
-	test("a title is one short line without anything that tmux would read", () => {
+	test("A title is one short line without anything that tmux would read", () => {
 		assert.equal(paneTitle("C# \n#{x}"), "C♯ ♯{x}");
 		assert.equal(paneTitle("x".repeat(200)).length, 60);
 		assert.equal(paneTitle(" \n"), "sub-agent");
 	});
 
-	test("what a run is sent is shown where it received it, with its sender and without what a terminal obeys", () => {
+	test("What a run is sent is shown where it received it, with its sender and without what a terminal obeys", () => {
 		const steer = { id: "1", text: "\u001b[31mred", when: "turn-end" } as const;
 		const text = createPaneText();
 		assert.equal(text({ type: "steer-queued", at: 1, steer, from: "process" }), "");

@@ -61,7 +61,7 @@ const ATTACKS: [name: string, text: string, printed: string][] = [
 ];
 
 for (const [name, attack, printed] of ATTACKS) {
-	test(`S22: ${name}`, async () => {
+	test(`${name} (S22)`, async () => {
 		assert.equal(sanitize(attack), printed);
 		const seen = await effectsOf(sanitize(attack));
 		const column = printed.length;
@@ -69,13 +69,13 @@ for (const [name, attack, printed] of ATTACKS) {
 	});
 }
 
-test("E16: the emulator would have seen what is taken out", async () => {
+test("The emulator would have seen what is taken out (E16)", async () => {
 	const seen = await effectsOf(`a${ESC}]52;c;ZXZpbA==\u0007${ESC}]0;owned\u0007${ESC}[6n${ESC}[2J\u0007`);
 	assert.deepEqual(seen.effects, ["osc 52 c;ZXZpbA==", "osc 0 owned", "title owned", 'answer "\\u001b[2;2R"', "bell"]);
 	assert.equal(seen.first, "");
 });
 
-test("S22: lines, tabs, and what scripts and emoji are made of stay", () => {
+test("Lines, tabs, and what scripts and emoji are made of stay (S22)", () => {
 	const kept = "a\tb\nc\n👩‍👩‍👧 ❤️ é é 日本語 नमस्ते می‌خواهم שלום";
 	assert.equal(sanitize(kept), kept);
 	assert.equal(sanitize("a\r\nb\rc\u2028d"), "a\nb\nc\nd");
@@ -83,7 +83,7 @@ test("S22: lines, tabs, and what scripts and emoji are made of stay", () => {
 	assert.equal(sanitizeLine(" a \r\n\t b\u001b[1m "), "a b");
 });
 
-test("S22: whatever comes, only printable text is left, and it takes the columns that were counted", async () => {
+test("Whatever comes, only printable text is left, and it takes the columns that were counted (S22)", async () => {
 	const pieces = fc.constantFrom(
 		...[ESC, "[", "]", "52;", "\u0007", ST, "\u009b", "\u009d", "\u0090", "\b", "\r", "m", "2J", "P", "_", "^", "X"],
 		...["a", "é", "日", "👍", "\u0301", "\u200d", "\u202e", "\u200b", "\ufe0f", "\u0000", "\ud800", ";", "?25l"],
@@ -98,7 +98,7 @@ test("S22: whatever comes, only printable text is left, and it takes the columns
 	await fc.assert(check, { numRuns: 300 });
 });
 
-test("the columns that are counted are the columns that a terminal uses", async () => {
+test("The columns that are counted are the columns that a terminal uses", async () => {
 	for (const text of ["plain", "日本語", "한국어 텍스트", "é è", "e\u0301", "✓ ✗ • → │ …", "ﾊﾝｶｸ"]) {
 		assert.equal((await effectsOf(text)).column, columnsOf(text), text);
 	}

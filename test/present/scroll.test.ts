@@ -16,7 +16,7 @@ function blocksOf(...heights: number[]): Blocks & { readonly made: Set<number> }
 }
 
 describe("scrolling", () => {
-	test("the end is followed, and what is read stays where it is while more comes", () => {
+	test("The end is followed, and what is read stays where it is while more comes", () => {
 		const before = blocksOf(2, 3, 1);
 		assert.deepEqual(rowsFrom(before, "end", 2), ["1.2", "2.0"]);
 		const up = scrolled(before, "end", -2, 2);
@@ -25,7 +25,7 @@ describe("scrolling", () => {
 		assert.deepEqual(rowsFrom(blocksOf(2, 3, 1, 5, 5), "end", 2), ["4.3", "4.4"]);
 	});
 
-	test("it stops at the beginning, and whoever comes down to the end follows it again", () => {
+	test("It stops at the beginning, and whoever comes down to the end follows it again", () => {
 		const blocks = blocksOf(2, 0, 3, 1);
 		assert.deepEqual(rowsFrom(blocks, scrolled(blocks, "end", -100, 3), 3), ["0.0", "0.1", "2.0"]);
 		let position: Position = BEGINNING;
@@ -39,14 +39,14 @@ describe("scrolling", () => {
 		assert.deepEqual(rowsFrom(blocks, scrolled(blocks, "end", 5, 3), 3), ["2.1", "2.2", "3.0"]);
 	});
 
-	test("what fits as a whole begins at the beginning", () => {
+	test("What fits as a whole begins at the beginning", () => {
 		const blocks = blocksOf(1, 1);
 		assert.deepEqual(rowsFrom(blocks, "end", 5), ["0.0", "1.0"]);
 		assert.equal(scrolled(blocks, "end", -3, 5), "end");
 		assert.deepEqual(rowsFrom(blocksOf(), "end", 5), []);
 	});
 
-	test("of thousands of blocks only those are laid out that are seen", () => {
+	test("Of thousands of blocks only those are laid out that are seen", () => {
 		const blocks = blocksOf(...Array.from({ length: 10_000 }, () => 4));
 		rowsFrom(blocks, "end", 20);
 		scrolled(blocks, "end", -20, 20);

@@ -4,7 +4,7 @@ import { terminalSvg } from "../../scripts/terminal-svg.ts";
 
 const ESC = "\u001b";
 
-test("the picture of a screen has every character in its column, with its colours", () => {
+test("The picture of a screen has every character in its column, with its colours", () => {
 	const svg = terminalSvg([`a${ESC}[1;38;2;255;0;16mred${ESC}[0m日b`, `${ESC}[48;5;196m  <&>`, `${ESC}[39mstill`], 20);
 	assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="192" height="78"/);
 	const texts = [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)" fill="(#\w+)"[^>]*>([^<]*)</g)].map((found) =>

@@ -95,7 +95,7 @@ for (const [spec, tool, args, text] of GOLDEN) {
 	test(`${spec}: ${text}`, () => assert.deepEqual(preview(tool, args), [text]));
 }
 
-test("A115: what was added, removed and counted is marked, wherever the path had to be cut", () => {
+test("What was added, removed and counted is marked, wherever the path had to be cut (A115)", () => {
 	const path = `src/${"deep/".repeat(30)}file.ts`;
 	const [edit] = toolCallLines("edit", { path, edits: [{ oldText: "a", newText: "b\nc" }] }, PLACE);
 	assert.deepEqual(marked(edit), ["added +2", "removed -1"]);
@@ -106,7 +106,7 @@ test("A115: what was added, removed and counted is marked, wherever the path had
 	assert.deepEqual(marked(toolCallLines("bash", { command: "echo +5/-3" }, PLACE)[0]), []);
 });
 
-test("A121: a long chain of commands goes on below, no row wider than asked", () => {
+test("A long chain of commands goes on below, no row wider than asked (A121)", () => {
 	const command =
 		"cd /home/ann/shop && npm ci --no-audit && npm run build && npm test -- --watch=false && npm run lint";
 	assert.deepEqual(preview("bash", { command }, 50), [
@@ -119,7 +119,7 @@ test("A121: a long chain of commands goes on below, no row wider than asked", ()
 	for (const row of endless) assert.ok(columnsOf(row) <= 40, row);
 });
 
-test("A120: a preview is cut to its width, whatever the arguments are", () => {
+test("A preview is cut to its width, whatever the arguments are (A120)", () => {
 	for (const width of [20, 40, 160]) {
 		const [line] = preview("deploy", { text: "日本語".repeat(100) }, width);
 		assert.ok(columnsOf(line ?? "") <= width && columnsOf(line ?? "") >= width - 1, `${width}: ${line}`);
@@ -142,7 +142,7 @@ test("A120: a preview is cut to its width, whatever the arguments are", () => {
 	}
 });
 
-test("S23: tool names, paths and arguments are printable", () => {
+test("Tool names, paths and arguments are printable (S23)", () => {
 	const evil = "a\u001b]52;c;ZXZpbA==\u0007b\u001b[2J\u202ec\rd";
 	const lines = [
 		["bash", { command: evil }],
@@ -168,7 +168,7 @@ const result = (toolName: string, text: string, more: Partial<ToolResultMessage>
 		...more,
 	} as ToolResultMessage);
 
-test("A117: results of ls and find are counted", () => {
+test("Results of ls and find are counted (A117)", () => {
 	const texts = (line: WindowLine | undefined) => line?.text;
 	assert.equal(texts(result("ls", "a.ts\nb.ts\nsrc/")), "  2 files, 1 dir");
 	assert.equal(texts(result("ls", "src/\ntest/")), "  2 dirs");
@@ -190,14 +190,14 @@ test("A117: results of ls and find are counted", () => {
 	assert.equal(result("read", "text"), undefined);
 });
 
-test("A121: only lines that are not blank are counted", () => {
+test("Only lines that are not blank are counted (A121)", () => {
 	assert.deepEqual(
 		[countLines("a\n\n \t\nb\r\n"), countLines(""), countLines("\n"), countLines(undefined)],
 		[2, 0, 0, 0],
 	);
 });
 
-test("S23: a value that cannot be turned into words does not break the preview", () => {
+test("A value that cannot be turned into words does not break the preview (S23)", () => {
 	for (const [name, args] of [
 		["lint", { files: [{ toString: 1 }] }],
 		["edit_todos", { action: "complete", indices: [{ toString: 1 }] }],

@@ -27,18 +27,18 @@ const only = (windows: TaskWindow[]): TaskWindow => {
 const live = (state: RunState, spec = {}) => only(partialWindows([taskWith(state, spec)], AUDIENCE));
 const texts = (window: TaskWindow) => window.lines.map(({ text, kind }) => `${kind} ${text}`);
 
-test("A114: lines are stripped of control sequences, right-trimmed, and never blank", () => {
+test("Lines are stripped of control sequences, right-trimmed, and never blank (A114)", () => {
 	const state = withMessages(assistant(said("\u001b[31mred\u001b[0m   \n\n \t \n\tindented\r\nlast"), call("ls", {})));
 	assert.deepEqual(texts(live(state)), ["text red", "text    indented", "text last", "tool ls → ."]);
 });
 
-test("A114: what is being written, and output that is no event, are lines too", () => {
+test("What is being written, and output that is no event, are lines too (A114)", () => {
 	const stray = reduce(withMessages(assistant(said("one"))), { type: "stray", stream: "stderr", text: "oops\u0007" });
 	const state = reduce(stray, { type: "delta", text: "two\nthr" });
 	assert.deepEqual(texts(live(state)), ["text one", "text [stderr]: oops", "text two", "text thr"]);
 });
 
-test("A117: the summary of a result stands below its own call", () => {
+test("The summary of a result stands below its own call (A117)", () => {
 	const state = withMessages(
 		assistant(call("ls", { path: "a" }, "1"), call("read", { path: "x" }, "2"), call("find", { pattern: "*" }, "3")),
 		toolResult("find", "f\ng", "3"),
@@ -66,14 +66,14 @@ test("A window has its newest lines, and all lines up to 500 for when it is expa
 	assert.equal(final.allMessages.at(-1)?.text, "b 299");
 });
 
-test("a text without line ends goes on in further lines, and its end is seen while it is written", () => {
+test("A text without line ends goes on in further lines, and its end is seen while it is written", () => {
 	const state = reduce(running, { type: "delta", text: `${"x".repeat(400_000)}👍end` });
 	const { lines } = live(state);
 	assert.ok(lines.length > 1 && lines.every(({ text }) => text.length <= 1_000));
 	assert.ok(lines.at(-1)?.text.endsWith("👍end"));
 });
 
-test("A19: a window carries the fields of its task, its run and its end", () => {
+test("A window carries the fields of its task, its run and its end (A19)", () => {
 	const spec = {
 		agent: { name: "reviewer", scope: "project" as const },
 		model: { provider: "mock", id: "mock-2", thinking: "high" },
@@ -113,7 +113,7 @@ test("A19: a window carries the fields of its task, its run and its end", () => 
 	assert.deepEqual([waiting.startedAt, waiting.status, waiting.queued, waiting.state], [0, "running", true, "queued"]);
 });
 
-test("what it does now, in words: a tool with its preview, a retry with its reason, a thought from its end", () => {
+test("What it does now, in words: a tool with its preview, a retry with its reason, a thought from its end", () => {
 	const doing = (...events: RunEvent[]) => live(events.reduce(reduce, running)).doing;
 	const started: RunEvent = {
 		type: "tool-started",
@@ -142,7 +142,7 @@ test("what it does now, in words: a tool with its preview, a retry with its reas
 	assert.equal(live(written).written, 4_000);
 });
 
-test("how it ended, in a line: an answer's first words, or a reason that a person can use", () => {
+test("How it ended, in a line: an answer's first words, or a reason that a person can use", () => {
 	const note = (state: RunState, outcome: Outcome) =>
 		only(finalWindows([taskWith(endedWith(state, outcome))], AUDIENCE)).note;
 	const answered = (text: string) => note(running, { kind: "completed", text, end: "natural" });
@@ -158,7 +158,7 @@ test("how it ended, in a line: an answer's first words, or a reason that a perso
 	assert.equal(stopped({ kind: "aborted", by: "caller" }), "stopped");
 });
 
-test("X40: a task that was moved to the background is running, moved, and drawn as such", () => {
+test("A task that was moved to the background is running, moved, and drawn as such (X40)", () => {
 	const moved = only(finalWindows([{ ...taskWith(running), moved: true }], AUDIENCE));
 	assert.deepEqual(
 		[moved.status, moved.moved, moved.state, moved.note],
@@ -166,7 +166,7 @@ test("X40: a task that was moved to the background is running, moved, and drawn 
 	);
 });
 
-test("a call that failed is marked with the line that says why; its text stays", () => {
+test("A call that failed is marked with the line that says why; its text stays", () => {
 	const result = (toolName: string, text: string, id: string) => ({ ...toolResult(toolName, text, id), isError: true });
 	const state = withMessages(
 		assistant(call("read", { path: "x" }, "1"), call("bash", { command: "make" }, "2"), call("ls", {}, "3")),
@@ -185,7 +185,7 @@ test("a call that failed is marked with the line that says why; its text stays",
 	);
 });
 
-test("A112, X26: write_todos sets the list, completed indices count once, a complete list is not shown", () => {
+test("write_todos sets the list, completed indices count once, a complete list is not shown (A112, X26)", () => {
 	const write = assistant(call("write_todos", { todos: ["a", "b", "c"] }));
 	const complete = (...indices: number[]) => assistant(call("edit_todos", { action: "complete", indices }));
 	assert.equal(live(running).todos, undefined);
@@ -199,7 +199,7 @@ test("A112, X26: write_todos sets the list, completed indices count once, a comp
 	assert.deepEqual(live(withMessages(write, complete(0, 1, 2), write)).todos, { done: 0, total: 3 });
 });
 
-test("A159: a terminal decides the width of previews, the setting where there is none", () => {
+test("A terminal decides the width of previews, the setting where there is none (A159)", () => {
 	const settings = { maxLinesPerWindow: 15, commandPreviewWidth: 90 };
 	const width = (output: { isTTY?: boolean; columns?: number; rows?: number }) =>
 		displayOf(settings, output, "/home/ann").previewWidth;
@@ -241,7 +241,7 @@ test("The windows of a call have at most 32 kB while it runs and 40 kB at its en
 	assert.ok(sizeOf(loud ? [loud] : []) > 30_000, "what one task does not need, the others get");
 });
 
-test("what has not changed is not made again", () => {
+test("What has not changed is not made again", () => {
 	const before = withMessages(assistant(said("one"), call("ls", {})));
 	const first = live(before);
 	const next = live(reduce(before, { type: "message", message: assistant(said("two")) }));

@@ -82,7 +82,7 @@ const SCENE = [
 	queued("cache"),
 ];
 
-test("while a call runs: counts and totals, what each does now, what failed, what is queued [X34]", () => {
+test("While a call runs: counts and totals, what each does now, what failed, what is queued [X34]", () => {
 	assert.deepEqual(trimmed(drawRunning(SCENE, { rows: 28 })), [
 		" 4 running · 1 done · 1 failed · 2 queued                                        12s   ~19k   $0.01",
 		" ● auth [1/3]  bash  npm test --silent 2>&1 | tail -20                   12s     12s    14k   $0.01",
@@ -99,7 +99,7 @@ test("while a call runs: counts and totals, what each does now, what failed, wha
 	]);
 });
 
-test("the columns on the right go one by one: step time, tokens, cost; the state, the name and the doing stay", () => {
+test("The columns on the right go one by one: step time, tokens, cost; the state, the name and the doing stay", () => {
 	const row = (width: number) => trimmed(drawRunning(SCENE.slice(0, 1), { width }))[1];
 	assert.match(row(80) ?? "", /^ ● auth \[1\/3\] {2}bash {2}npm test --silent 2>&1 \| tail -20 +12s +14k +\$0\.01$/);
 	assert.match(row(68) ?? "", /bash {2}npm test --silent 2>&1.* 12s +\$0\.01$/);
@@ -107,21 +107,21 @@ test("the columns on the right go one by one: step time, tokens, cost; the state
 	assert.match(row(40) ?? "", /^ ● auth \[1\/3\] {2}bash {2}npm test/);
 });
 
-test("past its time limit a task says so, and when it ends [X34]", () => {
+test("Past its time limit a task says so, and when it ends [X34]", () => {
 	const late = windowWith({ timeout: 5, grace: 30, doing: doing("bash", "sleep 99", { since: 2_000 }) });
 	assert.match(plain(drawRunning([late]))[1] ?? "", /over its 5s limit: ends after 30s without a tool call/);
 	const leaving = windowWith({ timeout: 5, doing: doing("wrapping up") });
 	assert.match(plain(drawRunning([leaving]))[1] ?? "", /● scout +wrapping up/);
 });
 
-test("a narrow screen still says why and when a request is sent again", () => {
+test("A narrow screen still says why and when a request is sent again", () => {
 	assert.match(
 		trimmed(drawRunning([SCENE[3] ?? windowWith()], { width: 60 }))[1] ?? "",
 		/529 Overload… \(2\/3, in 4s\)/,
 	);
 });
 
-test("when it has ended: one row for each task, failures first in the count, and how to see more", () => {
+test("When it has ended: one row for each task, failures first in the count, and how to see more", () => {
 	const long = Array.from({ length: 14 }, (_, index) => done({ name: `agent ${index}`, lines: numbered(40) }));
 	const rows = trimmed(drawFinal([...long, failed("Timed out: 4s limit."), failed("Loop: bash ls")]));
 	assert.equal(rows.length, 18);
@@ -132,7 +132,7 @@ test("when it has ended: one row for each task, failures first in the count, and
 	assert.match(trimmed(drawFinal([done(), done()]))[0] ?? "", /^ 2 done /);
 });
 
-test("tasks that were stopped before they started share a row, and are not failed ones", () => {
+test("Tasks that were stopped before they started share a row, and are not failed ones", () => {
 	const never = (name: string) => stopped("never started", { name });
 	const rows = trimmed(drawFinal([done(), stopped("stopped by you", { exitCode: 143 }), never("a"), never("b")]));
 	assert.match(rows[0] ?? "", /^ 1 done · 3 stopped /);
@@ -141,7 +141,7 @@ test("tasks that were stopped before they started share a row, and are not faile
 	assert.equal(rows.length, 5);
 });
 
-test("a call with a failed task is not drawn as a success", () => {
+test("A call with a failed task is not drawn as a success", () => {
 	const tone = (windows: TaskWindow[], isPartial: boolean, isError = false) =>
 		drawFramed(windows, isPartial, { isError }).map(backgroundOf);
 	assert.ok(tone([done(), windowWith()], true).every((each) => each === "toolPendingBg"));
@@ -158,7 +158,7 @@ test("a call with a failed task is not drawn as a success", () => {
 	assert.deepEqual(call.render(40).map(backgroundOf), ["toolErrorBg", "toolErrorBg"]);
 });
 
-test("expanded it has its task, its steps with those that failed, its answer, its ids and its directory", () => {
+test("Expanded it has its task, its steps with those that failed, its answer, its ids and its directory", () => {
 	const lines = [
 		textLine("let me see"),
 		{ text: "read → a.ts", kind: "tool" as const, failed: "ENOENT" },
@@ -199,7 +199,7 @@ test("expanded it has its task, its steps with those that failed, its answer, it
 	assert.ok(!plain(drawFinal([window])).some((row) => row.includes("36c6f4d5")));
 });
 
-test("details that an earlier version left are drawn with the signs of today", () => {
+test("Details that an earlier version left are drawn with the signs of today", () => {
 	const old = (changes: Partial<TaskWindow>) => {
 		const { state: _state, ...rest } = windowWith(changes);
 		return rest as TaskWindow;
@@ -220,7 +220,7 @@ const crowd = (count: number, lines: number) =>
 		windowWith({ name: `agent ${index}`, lines: numbered(lines), doing: doing("thinking") }),
 	);
 
-test("X26: while anything runs a block stays within the screen, also expanded", () => {
+test("While anything runs a block stays within the screen, also expanded (X26)", () => {
 	for (const rows of [10, 16, 20, 24, 40, 50, 100]) {
 		for (const count of [1, 4, 16]) {
 			for (const expanded of [false, true]) {
@@ -233,7 +233,7 @@ test("X26: while anything runs a block stays within the screen, also expanded", 
 	assert.equal(drawRunning(crowd(1, 500), { rows: 50 }).length, 3 + 15);
 });
 
-test("X26: on 60x20 with 16 tasks every running one and what it does is seen", () => {
+test("On 60x20 with 16 tasks every running one and what it does is seen (X26)", () => {
 	const windows = [...SCENE.slice(0, 4), ...Array.from({ length: 12 }, (_, index) => queued(`q${index}`))];
 	const rows = trimmed(drawRunning(windows, { rows: 20, width: 60 }));
 	assert.equal(rows.length, 5);
@@ -246,7 +246,7 @@ test("X26: on 60x20 with 16 tasks every running one and what it does is seen", (
 	assert.equal(busy.at(-1), " ● 13 more     agent 3, agent 4, agent 5, agent 6, agent 7…");
 });
 
-test("X26: a block does not shrink while it runs, whatever its tasks do", () => {
+test("A block does not shrink while it runs, whatever its tasks do (X26)", () => {
 	const state: WindowsState = {};
 	const height = (windows: TaskWindow[]) => drawRunning(windows, { state, rows: 30 }).length;
 	const grown = height(crowd(3, 9));
@@ -257,7 +257,7 @@ test("X26: a block does not shrink while it runs, whatever its tasks do", () => 
 	assert.equal(resized, 1 + 3 * 3 + 1);
 });
 
-test("X26: calls that run at the same time share the screen until all have ended", () => {
+test("Calls that run at the same time share the screen until all have ended (X26)", () => {
 	const live: LiveBlocks = new Map();
 	const [first, second]: [WindowsState, WindowsState] = [{}, {}];
 	const running = (state: WindowsState, now: number) =>
@@ -274,7 +274,7 @@ test("X26: calls that run at the same time share the screen until all have ended
 	assert.equal(live.size, 0);
 });
 
-test("X26: a block that is not updated any more takes no room", () => {
+test("A block that is not updated any more takes no room (X26)", () => {
 	const live: LiveBlocks = new Map();
 	const height = (state: WindowsState, now: number) => drawRunning(crowd(2, 50), { state, live, now, rows: 40 }).length;
 	height({}, 1_000);
@@ -295,7 +295,7 @@ const HARD = [
 	"",
 ];
 
-test("no row is ever wider than the screen", () => {
+test("No row is ever wider than the screen", () => {
 	const lines = HARD.map(textLine).concat(HARD.map((text) => ({ text: `bash → ${text}`, kind: "tool" as const })));
 	const windows = HARD.map((text, index) => {
 		const common = {
@@ -320,7 +320,7 @@ test("no row is ever wider than the screen", () => {
 	}
 });
 
-test("S22, S23: whatever a window contains, the terminal only prints", async () => {
+test("Whatever a window contains, the terminal only prints (S22, S23)", async () => {
 	const evil = "a\u001b]52;c;ZXZpbA==\u0007\u001b]0;owned\u0007\u001b[2J\u001b[6n\u009b5A\b\b\b\r\u202eb\u0090x";
 	const windows = [
 		windowWith({ name: evil, profileName: evil, model: evil, task: evil, doing: doing(evil, evil) }),
@@ -372,7 +372,7 @@ test("S22, S23: whatever a window contains, the terminal only prints", async () 
 const callText = (args: unknown, state: WindowsState = {}) =>
 	trimmed(renderDelegateCall(args, theme, { state }).render(120))[1];
 
-test("a call says how many tasks, how many at a time once that is known, and which profiles", () => {
+test("A call says how many tasks, how many at a time once that is known, and which profiles", () => {
 	assert.equal(callText({ tasks: [{}] }), " delegate_to_subagents  1 task");
 	assert.equal(callText({ tasks: [{}, {}] }, { atATime: 4 }), " delegate_to_subagents  2 tasks");
 	assert.equal(callText({ tasks: [{}, {}, {}] }, { atATime: 2 }), " delegate_to_subagents  3 tasks, 2 at a time");
@@ -391,14 +391,14 @@ test("a call says how many tasks, how many at a time once that is known, and whi
 	assert.equal(subagent({ tasks: [{ preset: "scout" }, { agent: "critic" }] }), " subagent  2 tasks · scout, critic");
 });
 
-test("a result without windows shows its text", () => {
+test("A result without windows shows its text", () => {
 	const text = Array.from({ length: 20 }, (_, index) => `row ${index}`).join("\n");
 	const result = { content: [{ type: "text" as const, text }], details: {} };
 	const rows = renderWindows(result, { expanded: false, isPartial: false }, theme, { state: {} }).render(80);
 	assert.equal(trimmed(rows).at(-2), " ... (5 more lines)");
 });
 
-test("a frame is drawn once, and again for another size of the screen", () => {
+test("A frame is drawn once, and again for another size of the screen", () => {
 	let rows = 40;
 	const result = { content: [], details: { windows: crowd(2, 50) } };
 	const live = new Map();
@@ -411,7 +411,7 @@ test("a frame is drawn once, and again for another size of the screen", () => {
 	assert.notDeepEqual(view.render(100), first);
 });
 
-test("the row of an answer that a budget cut short says so before the answer, also where nothing is expanded [X34]", () => {
+test("The row of an answer that a budget cut short says so before the answer, also where nothing is expanded [X34]", () => {
 	const remarks = ["cut short by its budget (2 of 2 turns)"];
 	const [, row = ""] = drawFinal([done({ remarks })]);
 	assert.match(plain([row])[0] ?? "", / cut short by its budget \(2 of 2 turns\) · All good\./);

@@ -16,7 +16,7 @@ function place(t: TestContext): string {
 const deadPid = () => spawnSync(process.execPath, ["-e", ""]).pid;
 
 describe("who tells of a run's end", () => {
-	test("B61, F52: a claim is had once, also by the same process, until it is released", (t) => {
+	test("A claim is had once, also by the same process, until it is released (B61, F52)", (t) => {
 		const directory = place(t);
 		const claim = claimDelivery(directory);
 		assert.equal(claim.kind, "taken");
@@ -26,7 +26,7 @@ describe("who tells of a run's end", () => {
 		assert.equal(claimDelivery(directory).kind, "taken");
 	});
 
-	test("the claim of a dead process is followed by another, and stays where it is", (t) => {
+	test("The claim of a dead process is followed by another, and stays where it is", (t) => {
 		const directory = place(t);
 		symlinkSync(`${deadPid()}:1`, join(directory, "delivered"));
 		symlinkSync("nonsense", join(directory, "delivered-2"));
@@ -35,7 +35,7 @@ describe("who tells of a run's end", () => {
 		assert.deepEqual(readdirSync(directory).sort(), ["delivered", "delivered-2", "delivered-3"]);
 	});
 
-	test("F49: a pid that was given to somebody else since holds nothing", {
+	test("A pid that was given to somebody else since holds nothing (F49)", {
 		skip: process.platform !== "linux",
 	}, (t) => {
 		const directory = place(t);
@@ -43,12 +43,12 @@ describe("who tells of a run's end", () => {
 		assert.equal(claimDelivery(directory).kind, "taken");
 	});
 
-	test("where nobody can claim, the end is told all the same", (t) => {
+	test("Where nobody can claim, the end is told all the same", (t) => {
 		assert.equal(claimDelivery(join(place(t), "gone")).kind, "taken");
 	});
 });
 
-test("F52: what a process has told is marked, so that whoever claims after its end finds it done", (t) => {
+test("What a process has told is marked, so that whoever claims after its end finds it done (F52)", (t) => {
 	const directory = mkdtempSync(join(tmpdir(), "pi-told-"));
 	t.after(() => rmSync(directory, { recursive: true, force: true }));
 	assert.equal(isMarkedTold(directory), false);

@@ -6,7 +6,7 @@ import { backgroundEnd, backgroundRun, ended, failed, keptRun } from "../rig/rec
 const session = (n: number, progress = ended() as ReturnType<typeof keptRun>["progress"]) =>
 	keptRun({ sessionId: `s${n}`, runId: `r${n}`, startedAt: n, progress });
 
-test("A84: of 33 sessions the one that started first is dropped", () => {
+test("Of 33 sessions the one that started first is dropped (A84)", () => {
 	const store = createRunStore();
 	for (let n = 33; n >= 1; n--) store.put(session(n));
 	assert.equal(store.find("s1").length, 1, "the newest to be put is never the one that goes");
@@ -14,7 +14,7 @@ test("A84: of 33 sessions the one that started first is dropped", () => {
 	assert.equal(store.runs.length, 32);
 });
 
-test("W19: a session that runs is never dropped", () => {
+test("A session that runs is never dropped (W19)", () => {
 	const store = createRunStore();
 	store.put(session(0, { kind: "running" }));
 	for (let n = 1; n <= 40; n++) store.put(session(n));
@@ -22,7 +22,7 @@ test("W19: a session that runs is never dropped", () => {
 	assert.equal(store.runs.length, 32);
 });
 
-test("what was read of a session does not change with it", () => {
+test("What was read of a session does not change with it", () => {
 	const store = createRunStore();
 	store.put(keptRun({ runId: "a" }));
 	const [runs, found] = [store.runs, store.find("00112233445566aa")];
@@ -30,14 +30,14 @@ test("what was read of a session does not change with it", () => {
 	assert.deepEqual([runs.length, found.length], [1, 1]);
 });
 
-test("A86: of eleven runs of a session the oldest is dropped", () => {
+test("Of eleven runs of a session the oldest is dropped (A86)", () => {
 	const store = createRunStore();
 	for (let n = 1; n <= 11; n++) store.put(keptRun({ runId: `r${n}` }));
 	const runs = store.find("00112233445566aa").map(({ runId }) => runId);
 	assert.deepEqual([runs.length, runs[0], runs.at(-1)], [10, "r2", "r11"]);
 });
 
-test("what is known of a run is replaced when it ends, in its place", () => {
+test("What is known of a run is replaced when it ends, in its place", () => {
 	const store = createRunStore();
 	store.put(keptRun({ runId: "a", progress: { kind: "running" } }));
 	store.put(keptRun({ runId: "b" }));
@@ -51,7 +51,7 @@ test("what is known of a run is replaced when it ends, in its place", () => {
 	);
 });
 
-test("B53, B55: background runs keep the order of their starts, and every status is counted", () => {
+test("Background runs keep the order of their starts, and every status is counted (B53, B55)", () => {
 	const store = createRunStore();
 	const ids = ["20260102-030405-00000001", "20260102-030405-00000002", "20260102-030405-00000003"];
 	for (const runId of ids) store.put(backgroundRun({ runId }));
@@ -73,7 +73,7 @@ test("B53, B55: background runs keep the order of their starts, and every status
 	assert.deepEqual(store.counts(), { running: 0, completed: 0, failed: 0, aborted: 0, total: 0 });
 });
 
-test("background runs are never dropped to make room", () => {
+test("Background runs are never dropped to make room", () => {
 	const store = createRunStore();
 	store.put(backgroundRun());
 	for (let n = 1; n <= 40; n++) store.put(session(n));

@@ -24,7 +24,7 @@ const custom = (customType: string, data: unknown): SessionEntry => ({
 const decode = (data: unknown): KeptRun | undefined => readRuns([custom(ENTRY_TYPE, data)]).runs[0];
 
 describe("the entries of foreground runs", () => {
-	test("an entry carries what a run was asked, how it ended, and when [A88]", () => {
+	test("An entry carries what a run was asked, how it ended, and when [A88]", () => {
 		const progress = ended({ outcome: failed("it broke"), exitCode: 3, messages: [said("hello")] });
 		const entry = encodeRun(keptRun({ cwd: "/somewhere", definition: "scout", progress }), "it broke");
 		const { sessionId, taskName, prompt, status, exitCode, startedAt, cwd, profileName } = entry;
@@ -39,7 +39,7 @@ describe("the entries of foreground runs", () => {
 		assert.deepEqual([entry.model, entry.stopReason, entry.errorMessage], ["mock/mock-1", "stop", "it broke"]);
 	});
 
-	test("a run survives the session file, while it runs and after", () => {
+	test("A run survives the session file, while it runs and after", () => {
 		const running = keptRun({ progress: { kind: "running" }, directory: "/runs/20260102-030405-0a1b2c3d" });
 		const done = keptRun({ progress: ended({ messages: [said("hello")] }) });
 		const timeout = { kind: "stopped", cause: { kind: "timeout", afterMs: 5 } } as const;
@@ -47,7 +47,7 @@ describe("the entries of foreground runs", () => {
 		for (const run of [running, done, stopped]) assert.deepEqual(decode(encodeRun(run)), run);
 	});
 
-	test("a run with 5 MB of output adds a bounded entry, and its newest messages are the ones that stay [W19]", () => {
+	test("A run with 5 MB of output adds a bounded entry, and its newest messages are the ones that stay [W19]", () => {
 		const long = "x".repeat(5_000_000);
 		const progress = ended({ text: long, messages: [said(long), said("the last")] });
 		const entry = encodeRun(keptRun({ task: long, progress }));
@@ -55,14 +55,14 @@ describe("the entries of foreground runs", () => {
 		assert.deepEqual(entry.messages, [said("the last")]);
 	});
 
-	test("what is cut says so [A95, X9]", () => {
+	test("What is cut says so [A95, X9]", () => {
 		const long = "x".repeat(20_000);
 		const entry = encodeRun(keptRun({ task: long, progress: ended({ text: long }) }));
 		assert.match(String(entry.text), /^x{16000}\n\[4000 more characters were not kept in the session\]$/);
 		assert.match(String(entry.prompt), /^x{8000}\n\[12000 more characters were not kept in the session\]$/);
 	});
 
-	test("the newest entry says whether a run has moved to the background, or has stayed after all", () => {
+	test("The newest entry says whether a run has moved to the background, or has stayed after all", () => {
 		const runId = "20260102-030405-0a1b2c3d";
 		const stays = keptRun({ runId, directory: `/runs/${runId}`, progress: { kind: "running" } });
 		const moves = backgroundRun({ runId, directory: `/runs/${runId}` });
@@ -75,14 +75,14 @@ describe("the entries of foreground runs", () => {
 		assert.deepEqual(lifetimes(end), [["foreground", "ended"]]);
 	});
 
-	test("an entry without a text has that of its messages [A88, A91]", () => {
+	test("An entry without a text has that of its messages [A88, A91]", () => {
 		const answer = { role: "assistant", content: [{ type: "text", text: "The old answer." }], stopReason: "stop" };
 		const { text: _text, ...entry } = encodeRun(keptRun());
 		const decoded = decode({ ...entry, messages: [said("ask"), answer] });
 		assert.equal(decoded?.progress.kind === "ended" && decoded.progress.text, "The old answer.");
 	});
 
-	test("what is not an entry of ours, or is malformed, is no run [A90]", () => {
+	test("What is not an entry of ours, or is malformed, is no run [A90]", () => {
 		const least = { sessionId: "a", taskName: "t", startedAt: 1, status: "completed" };
 		assert.ok(decode(least));
 		for (const data of [
@@ -104,13 +104,13 @@ describe("the entries of foreground runs", () => {
 		}
 	});
 
-	test("a malformed entry does not hide what an earlier one said of the run", () => {
+	test("A malformed entry does not hide what an earlier one said of the run", () => {
 		const run = keptRun({ progress: { kind: "running" } });
 		const broken = { ...encodeRun({ ...run, progress: ended() }), messages: "x" };
 		assert.deepEqual(readRuns([custom(ENTRY_TYPE, encodeRun(run)), custom(ENTRY_TYPE, broken)]).runs, [run]);
 	});
 
-	test("an entry with the fewest fields is still read, and nonsense among its messages is left out [A88]", () => {
+	test("An entry with the fewest fields is still read, and nonsense among its messages is left out [A88]", () => {
 		const run = decode({
 			...{ sessionId: "a", taskName: "t", startedAt: 5, status: "completed" },
 			messages: [null, { role: "system", content: "x" }, { role: "assistant" }, said("kept")],
@@ -119,7 +119,7 @@ describe("the entries of foreground runs", () => {
 		assert.equal(run?.task, "");
 	});
 
-	test("a directory that is not named after its run is not believed [S21]", () => {
+	test("A directory that is not named after its run is not believed [S21]", () => {
 		for (const directory of ["/etc", "runs/20260102-030405-0a1b2c3d", "/runs/20260102-030405-0a1b2c3d/.."]) {
 			assert.equal(decode({ ...encodeRun(keptRun()), directory })?.directory, undefined, directory);
 		}
@@ -133,7 +133,7 @@ const updated = custom(UPDATE_ENTRY, encodeRun({ ...run, progress: end }));
 const message: SessionEntry = { type: "custom_message", customType: COMPLETION_MESSAGE, details: { runId: run.runId } };
 
 describe("the entries of background runs", () => {
-	test("what was written is read back, whole [B56, B57]", () => {
+	test("What was written is read back, whole [B56, B57]", () => {
 		assert.deepEqual(readRuns([started]), { runs: [run], told: new Set() });
 		assert.deepEqual(readRuns([started, updated, message]), {
 			runs: [{ ...run, progress: end }],
@@ -141,32 +141,32 @@ describe("the entries of background runs", () => {
 		});
 	});
 
-	test("a bill stands in an entry of its own, and is read back [X14]", () => {
+	test("A bill stands in an entry of its own, and is read back [X14]", () => {
 		const { runs } = readRuns([started, updated, custom(BILLED_ENTRY, encodeBilled(run.runId))]);
 		assert.deepEqual(runs, [{ ...run, progress: { ...end, billing: "billed" } }]);
 	});
 
-	test("an answer that is cut in the session says how much of it is missing", () => {
+	test("An answer that is cut in the session says how much of it is missing", () => {
 		const progress = backgroundEnd({ text: "x".repeat(20_000) });
 		const [kept] = readRuns([started, custom(UPDATE_ENTRY, encodeRun({ ...run, progress }))]).runs;
 		assert.ok(kept?.progress.kind === "ended");
 		assert.equal(kept.progress.text, `${"x".repeat(16_000)}\n[4000 more characters were not kept in the session]`);
 	});
 
-	test("entries are bounded, and cut no character in half", () => {
+	test("Entries are bounded, and cut no character in half", () => {
 		const long = "😀".repeat(20_000);
 		const entry = encodeRun({ ...run, task: long, progress: { ...end, text: long } });
 		assert.equal(JSON.stringify(entry).isWellFormed(), true);
 		assert.ok(JSON.stringify(entry).length < 30_000);
 	});
 
-	test("the first start and the first end of a run count; nothing brings it back", () => {
+	test("The first start and the first end of a run count; nothing brings it back", () => {
 		const again = custom(RUN_ENTRY, { ...encodeRun(run), directory: `/elsewhere/${run.runId}` });
 		const other = custom(UPDATE_ENTRY, encodeRun({ ...run, progress: { ...end, outcome: failed("no") } }));
 		assert.deepEqual(readRuns([started, updated, again, other]).runs, [{ ...run, progress: end }]);
 	});
 
-	test("what is not an entry of ours, or not a whole one, is passed over", () => {
+	test("What is not an entry of ours, or not a whole one, is passed over", () => {
 		const whole = encodeRun(run);
 		const wrong: unknown[] = [
 			...[undefined, null, 7, "text", [], {}],
@@ -196,7 +196,7 @@ describe("the entries of background runs", () => {
 });
 
 describe("entries that version 0.1.0 wrote", () => {
-	test("a foreground run is read with its words, and one that was interrupted is known as such", () => {
+	test("A foreground run is read with its words, and one that was interrupted is known as such", () => {
 		const old = {
 			...{ runId: run.runId, sessionId: "00112233445566aa", family: "delegate", taskName: "t", prompt: "p" },
 			...{ cwd: "/w", profileName: "scout", directory: run.directory, startedAt: 1_000, completedAt: 2_000 },
@@ -225,7 +225,7 @@ describe("entries that version 0.1.0 wrote", () => {
 		assert.deepEqual(interrupted.progress.outcome, { kind: "failed", failure: { kind: "interrupted" } });
 	});
 
-	test("a background run is read with its end", () => {
+	test("A background run is read with its end", () => {
 		const { runId, directory } = run;
 		const begun = {
 			...{ runId, preset: "scout", presetSource: "project", task: "look around", cwd: "/project", directory },

@@ -65,7 +65,7 @@ function keyTree(value: unknown): string {
 		.join(" ")}}`;
 }
 
-test("the fake prints the same events and the same message fields as the real pi", async (t) => {
+test("The fake prints the same events and the same message fields as the real pi", async (t) => {
 	const server = await startModelServer((request) => {
 		if (request.lastUser === "fail") return status(400);
 		return request.turn === 0 ? toolCall("bash", { command: "echo hi" }, { text: "look" }) : text("done");
@@ -90,7 +90,7 @@ test("the fake prints the same events and the same message fields as the real pi
 	assert.deepEqual(updateKeys(fake.events), updateKeys(real.events));
 });
 
-test("the fake does what its prompt says", async () => {
+test("The fake does what its prompt says", async () => {
 	const plain = startFake("hello").done;
 	const scripted = startFake(
 		promptOf(
@@ -116,7 +116,7 @@ test("the fake does what its prompt says", async () => {
 	assert.equal((await killed).exit, "SIGKILL");
 });
 
-test("the fake dies with its lifeline, unless it is deaf; processes are found by their environment", async () => {
+test("The fake dies with its lifeline, unless it is deaf; processes are found by their environment", async () => {
 	const mark = `rig-${process.pid}`;
 	const env = { RIG_MARK: mark };
 	const steps = promptOf(

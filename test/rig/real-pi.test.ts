@@ -39,7 +39,7 @@ describe("the real pi against the scripted model", () => {
 		home.dispose();
 	});
 
-	test("a text whose emoji is cut in the middle of its bytes arrives whole, with usage and cost", async () => {
+	test("A text whose emoji is cut in the middle of its bytes arrives whole, with usage and cost", async () => {
 		server.use(() => text("done 🎉 ok", { splitBytes: 3, chunkChars: 4, usage: { input: 10, output: 5 } }));
 		const end = await runPi(home, { prompt: "hello" }).done;
 		const [answer] = messages(end.events, "assistant");
@@ -55,7 +55,7 @@ describe("the real pi against the scripted model", () => {
 		assert.equal(await request?.ended, "complete");
 	});
 
-	test("a delegation gives the result, the updates and the children's requests", async () => {
+	test("A delegation gives the result, the updates and the children's requests", async () => {
 		const delegation = await delegate(home, server, {
 			extension: ECHO,
 			args: { prompt: "find it" },
@@ -92,7 +92,7 @@ describe("the real pi against the scripted model", () => {
 		assert.deepEqual(server.scriptErrors, []);
 	});
 
-	test("a hanging model and SIGTERM: pi ends with 143 and the request is cut", async () => {
+	test("A hanging model and SIGTERM: pi ends with 143 and the request is cut", async () => {
 		server.use(() => hang({ text: "let me think" }));
 		const run = runPi(home, { prompt: "hang" });
 		const isDelta = (event: PiEvent) => JSON.stringify(event).includes("let me think");
@@ -107,7 +107,7 @@ describe("the real pi against the scripted model", () => {
 		assert.equal(end.events.at(-1)?.type, "message_update");
 	});
 
-	test("in rpc mode pi takes several prompts until stdin ends", async () => {
+	test("In rpc mode pi takes several prompts until stdin ends", async () => {
 		server.use((request) => text(`answer to ${request.lastUser}`));
 		const run = runPi(home, { mode: "rpc", prompt: "one" });
 		await run.waitForEvent((event) => event.type === "agent_settled");
@@ -117,7 +117,7 @@ describe("the real pi against the scripted model", () => {
 		assert.equal((await run.done).code, 0);
 	});
 
-	test("waiting in vain says what was seen instead", async () => {
+	test("Waiting in vain says what was seen instead", async () => {
 		await assert.rejects(
 			server.waitForRequest((request) => request.lastUser === "never", 1),
 			/No matching model request within 1 ms[\s\S]*user "hello"/,

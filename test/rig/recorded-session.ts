@@ -1,6 +1,6 @@
 import { footerText } from "../../src/present/background-text.ts";
 import type { SessionEntry } from "../../src/records/session-entries.ts";
-import type { SessionPort } from "../../src/session/completion.ts";
+import type { SessionPort } from "../../src/session/end-announcements.ts";
 import { PATIENCE_MS } from "./until.ts";
 
 /** A session of pi as background runs see it: it keeps what it is told, in order. */

@@ -6,7 +6,7 @@ import { startPiTerminal } from "./pi-terminal.ts";
 import { isAlive } from "./processes.ts";
 import { terminalMissing } from "./terminal.ts";
 
-test("the real pi can be driven in a terminal", { skip: terminalMissing() ?? false }, async (t) => {
+test("The real pi can be driven in a terminal", { skip: terminalMissing() ?? false }, async (t) => {
 	const server = await startModelServer((request) => text(`answer to ${request.lastUser}`));
 	const home = createHome(server);
 	t.after(async () => {

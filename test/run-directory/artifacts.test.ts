@@ -16,7 +16,7 @@ describe("the files of a run", () => {
 	afterEach(() => rmSync(directory, { recursive: true, force: true }));
 	const size = (name: string) => statSync(join(directory, name)).size;
 
-	test("F36, X7: deltas are kept up to 50 MB of events, whole records always", () => {
+	test("Deltas are kept up to 50 MB of events, whole records always (F36, X7)", () => {
 		const artifacts = openArtifacts(directory);
 		const delta = Buffer.alloc(MIB, 0x64);
 		for (let round = 0; round < 60; round++) {
@@ -31,7 +31,7 @@ describe("the files of a run", () => {
 		assert.deepEqual(artifacts.errors, []);
 	});
 
-	test("F37: stdout.log and stderr.log stop growing at 5 MB, and not in the middle of a line", () => {
+	test("stdout.log and stderr.log stop growing at 5 MB, and not in the middle of a line (F37)", () => {
 		const artifacts = openArtifacts(directory);
 		const line = `${"e".repeat(MIB - 1)}\n`;
 		for (let round = 0; round < 8; round++) {
@@ -44,7 +44,7 @@ describe("the files of a run", () => {
 		}
 	});
 
-	test("nothing is written before it is flushed, and everything in its order", () => {
+	test("Nothing is written before it is flushed, and everything in its order", () => {
 		const artifacts = openArtifacts(directory);
 		artifacts.record(Buffer.from("one"), "whole");
 		artifacts.own({ type: "settled" });
@@ -56,7 +56,7 @@ describe("the files of a run", () => {
 		assert.equal(events, 'one\n{"type":"subagents","event":{"type":"settled"}}\ntwo\n');
 	});
 
-	test("files are for their owner only, and the owner may write, under any umask", () => {
+	test("Files are for their owner only, and the owner may write, under any umask", () => {
 		const before = process.umask(0o277);
 		try {
 			openArtifacts(directory);
@@ -69,7 +69,7 @@ describe("the files of a run", () => {
 		}
 	});
 
-	test("M10: the first writer wins, and what was prepared for the second is taken away", () => {
+	test("The first writer wins, and what was prepared for the second is taken away (M10)", () => {
 		assert.equal(writeOnce(directory, "result.json", "first"), undefined);
 		assert.match(writeOnce(directory, "result.json", "second") ?? "", /result\.json: EEXIST/);
 		assert.equal(readFileSync(join(directory, "result.json"), "utf8"), "first");

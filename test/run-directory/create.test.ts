@@ -45,7 +45,7 @@ function make({ project, agent }: Places, runsIn: RunPlaces["runsIn"] = "home") 
 const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8);
 const linkOf = ({ project }: Places) => join(project, ".pi", "subagents", "runs");
 
-test("runs live in the agent directory, in a directory named after the project and its path [X30]", (t) => {
+test("Runs live in the agent directory, in a directory named after the project and its path [X30]", (t) => {
 	const at = places(t);
 	const hash = createHash("sha256").update(at.project).digest("hex").slice(0, 8);
 	const { path, spec } = make(at);
@@ -55,7 +55,7 @@ test("runs live in the agent directory, in a directory named after the project a
 	assert.equal(make(long).warning, undefined);
 });
 
-test("the documented path in the project is a link to the runs, and git sees neither it nor its .gitignore [X30]", (t) => {
+test("The documented path in the project is a link to the runs, and git sees neither it nor its .gitignore [X30]", (t) => {
 	const at = places(t);
 	execFileSync("git", ["init", "-q", at.project]);
 	const { path, spec } = make(at);
@@ -66,7 +66,7 @@ test("the documented path in the project is a link to the runs, and git sees nei
 	assert.equal(execFileSync("grep", ["-rc", ".", at.project], { encoding: "utf8" }).includes(spec.runId), false);
 });
 
-test("a .gitignore, a link or a directory that is there already stays as it is, and the real path is shown [X30]", (t) => {
+test("A .gitignore, a link or a directory that is there already stays as it is, and the real path is shown [X30]", (t) => {
 	const own = places(t);
 	mkdirSync(dirname(linkOf(own)), { recursive: true });
 	writeFileSync(join(dirname(linkOf(own)), ".gitignore"), "mine\n");
@@ -91,7 +91,7 @@ test("a .gitignore, a link or a directory that is there already stays as it is, 
 	}
 });
 
-test("no link is made through a .pi or .pi/subagents that is a link itself, or where the project cannot be written [X30]", (t) => {
+test("No link is made through a .pi or .pi/subagents that is a link itself, or where the project cannot be written [X30]", (t) => {
 	for (const parts of [[".pi"], [".pi", "subagents"]]) {
 		const at = places(t);
 		mkdirSync(join(at.project, ...parts.slice(0, -1)), { recursive: true });
@@ -105,7 +105,7 @@ test("no link is made through a .pi or .pi/subagents that is a link itself, or w
 	assert.equal(make(at).warning, undefined);
 });
 
-test("a part of the agent directory may be a link to another place of the same person [X29]", (t) => {
+test("A part of the agent directory may be a link to another place of the same person [X29]", (t) => {
 	const at = places(t);
 	symlinkSync(at.elsewhere, join(at.agent, "subagents"));
 	const { path, spec } = make(at);
@@ -113,7 +113,7 @@ test("a part of the agent directory may be a link to another place of the same p
 	assert.equal(readdirSync(join(at.elsewhere, "runs")).length, 2);
 });
 
-test("a run directory is the person's alone under any umask [X7, S14, S15]", (t) => {
+test("A run directory is the person's alone under any umask [X7, S14, S15]", (t) => {
 	for (const runsIn of ["home", "project"] as const) {
 		for (const umask of [0o000, 0o022, 0o077, 0o777]) {
 			const before = process.umask(umask);
@@ -135,7 +135,7 @@ test("a run directory is the person's alone under any umask [X7, S14, S15]", (t)
 	}
 });
 
-test("if one place cannot be written, the run is kept in the other one, and the person is told why [X7, F46]", (t) => {
+test("If one place cannot be written, the run is kept in the other one, and the person is told why [X7, F46]", (t) => {
 	for (const runsIn of ["home", "project"] as const) {
 		const at = places(t);
 		writeFileSync(runsIn === "home" ? join(at.agent, "subagents") : join(at.project, ".pi"), "in the way");
@@ -145,7 +145,7 @@ test("if one place cannot be written, the run is kept in the other one, and the 
 	}
 });
 
-test("if no place can be written, the error names both, and nothing throws [F46]", (t) => {
+test("If no place can be written, the error names both, and nothing throws [F46]", (t) => {
 	const at = places(t);
 	writeFileSync(join(at.project, ".pi"), "");
 	writeFileSync(join(at.agent, "subagents"), "");
@@ -153,7 +153,7 @@ test("if no place can be written, the error names both, and nothing throws [F46]
 	assert.match(made.ok ? "" : made.error, /^No run directory could be made: .*agent.*; .*project/);
 });
 
-test("inside of a project a link that leads out of it is refused, whichever part of the path it is [X29, S17]", (t) => {
+test("Inside of a project a link that leads out of it is refused, whichever part of the path it is [X29, S17]", (t) => {
 	for (const parts of [[".pi"], [".pi", "subagents"], [".pi", "subagents", "runs"]]) {
 		const at = places(t);
 		mkdirSync(join(at.project, ...parts.slice(0, -1)), { recursive: true });
@@ -165,7 +165,7 @@ test("inside of a project a link that leads out of it is refused, whichever part
 	}
 });
 
-test("inside of a project a link that stays in it is followed [X29]", (t) => {
+test("Inside of a project a link that stays in it is followed [X29]", (t) => {
 	const at = places(t);
 	mkdirSync(join(at.project, "config"));
 	symlinkSync("config", join(at.project, ".pi"));
@@ -174,7 +174,7 @@ test("inside of a project a link that stays in it is followed [X29]", (t) => {
 	assert.equal(path.startsWith(join(at.project, "config")), true);
 });
 
-test("a run directory, or a file in it, that is there already is not used [S17]", (t) => {
+test("A run directory, or a file in it, that is there already is not used [S17]", (t) => {
 	const at = places(t);
 	const spec = specFor(at.project);
 	mkdirSync(linkOf(at), { recursive: true });
@@ -184,7 +184,7 @@ test("a run directory, or a file in it, that is there already is not used [S17]"
 	assert.equal(existsSync(join(at.elsewhere, "meta.json")), false);
 });
 
-test("a run is known by its path, in either place and by the paths of earlier versions, but not through a link [X30]", (t) => {
+test("A run is known by its path, in either place and by the paths of earlier versions, but not through a link [X30]", (t) => {
 	const at = places(t);
 	const id = specFor(at.project).runId;
 	for (const path of [`/h/subagents/runs/project-12345678/${id}`, `/p/.pi/subagents/runs/${id}`]) {

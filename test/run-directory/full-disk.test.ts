@@ -41,7 +41,7 @@ const resultWith = (text: string): RunResult =>
 		artifactErrors: [],
 	});
 
-test("F41: on a disk that fills up while a run goes on its result is still written whole", (t) => {
+test("On a disk that fills up while a run goes on its result is still written whole (F41)", (t) => {
 	const disk = smallDisk(t);
 	if (disk === undefined) return;
 	const artifacts = openArtifacts(disk);
@@ -56,7 +56,7 @@ test("F41: on a disk that fills up while a run goes on its result is still writt
 	assert.equal(existsSync(join(disk, ".reserve")), false);
 });
 
-test("F41: an answer for which a full disk has no room is written cut, with the reason", (t) => {
+test("An answer for which a full disk has no room is written cut, with the reason (F41)", (t) => {
 	const disk = smallDisk(t);
 	if (disk === undefined) return;
 	const artifacts = openArtifacts(disk);

@@ -22,7 +22,7 @@ import { homeRunsOf, locateRun, projectRunsOf, type RunPlaces } from "../../src/
 import { writeResult } from "../../src/run-directory/result.ts";
 import { specFor } from "../rig/fake-run.ts";
 
-test("runs of an earlier version are moved out of the project once they are over, and are found by the path they had [X30]", async (t) => {
+test("Runs of an earlier version are moved out of the project once they are over, and are found by the path they had [X30]", async (t) => {
 	const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-move-")));
 	t.after(() => rmSync(root, { recursive: true, force: true }));
 	const cwd = join(root, "project");
@@ -50,7 +50,7 @@ test("runs of an earlier version are moved out of the project once they are over
 	assert.equal(readdirSync(homeRunsOf(places)).length, 2);
 });
 
-test("nothing is moved through a link, or where runs belong in the project [X30]", async (t) => {
+test("Nothing is moved through a link, or where runs belong in the project [X30]", async (t) => {
 	const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-move-")));
 	t.after(() => rmSync(root, { recursive: true, force: true }));
 	const places: RunPlaces = { cwd: root, agentDirectory: join(root, "agent"), runsIn: "home" };

@@ -41,7 +41,7 @@ function addRun(runs: string, day: number, number = 0, finished = true): string 
 	return id;
 }
 
-test("X19: runs older than the retention time go, younger ones stay", async (t) => {
+test("Runs older than the retention time go, younger ones stay (X19)", async (t) => {
 	const runs = runsDirectory(t);
 	addRun(runs, 1);
 	const young = addRun(runs, 20);
@@ -49,28 +49,28 @@ test("X19: runs older than the retention time go, younger ones stay", async (t) 
 	assert.deepEqual(runsIn(runs), [young]);
 });
 
-test("X19: beyond the number of runs that are kept the oldest go", async (t) => {
+test("Beyond the number of runs that are kept the oldest go (X19)", async (t) => {
 	const runs = runsDirectory(t);
 	const ids = [20, 21, 22, 23].map((day) => addRun(runs, day));
 	await pruneRuns(runs, { ...RULES, maxRuns: 2 });
 	assert.deepEqual(runsIn(runs), ids.slice(2));
 });
 
-test("the number of runs that are kept counts only those that no session names", async (t) => {
+test("The number of runs that are kept counts only those that no session names", async (t) => {
 	const runs = runsDirectory(t);
 	const ids = [20, 21, 22, 23].map((day) => addRun(runs, day));
 	await pruneRuns(runs, { ...RULES, maxRuns: 1, named: new Set(ids.slice(0, 2)) });
 	assert.deepEqual(runsIn(runs), [ids[0], ids[1], ids[3]]);
 });
 
-test("X7: a run that the session names stays, however old it is", async (t) => {
+test("A run that the session names stays, however old it is (X7)", async (t) => {
 	const runs = runsDirectory(t);
 	const named = addRun(runs, 1);
 	assert.equal(await pruneRuns(runs, { ...RULES, named: new Set([named]) }), 0);
 	assert.deepEqual(runsIn(runs), [named]);
 });
 
-test("X7: a run without a result stays while its supervisor answers, and goes when nobody does", async (t) => {
+test("A run without a result stays while its supervisor answers, and goes when nobody does (X7)", async (t) => {
 	const runs = runsDirectory(t);
 	const alive = addRun(runs, 1, process.pid, false);
 	addRun(runs, 2, 1, false);
@@ -101,7 +101,7 @@ test("A run without a result whose supervisor was killed is removed, though its 
 	assert.deepEqual(runsIn(runs), []);
 });
 
-test("a run whose supervisor cannot be asked stays: a doubt deletes nothing", async (t) => {
+test("A run whose supervisor cannot be asked stays: a doubt deletes nothing", async (t) => {
 	const runs = runsDirectory(t);
 	const id = addRun(runs, 1, 7, false);
 	const sockets = join(runsDirectory(t), basename(dirname(socketPathOf(id))));
@@ -112,7 +112,7 @@ test("a run whose supervisor cannot be asked stays: a doubt deletes nothing", as
 	assert.equal(await pruneRuns(runs, RULES), 1);
 });
 
-test("what is not a run directory is left alone, and a link is not followed", async (t) => {
+test("What is not a run directory is left alone, and a link is not followed", async (t) => {
 	const runs = runsDirectory(t);
 	const elsewhere = runsDirectory(t);
 	const victim = addRun(elsewhere, 1);
@@ -124,7 +124,7 @@ test("what is not a run directory is left alone, and a link is not followed", as
 	assert.equal(await pruneRuns(join(runs, "no such directory"), RULES), 0);
 });
 
-test("each start also removes old runs of one other project, another one each time, and a project without runs [X30]", async (t) => {
+test("Each start also removes old runs of one other project, another one each time, and a project without runs [X30]", async (t) => {
 	const agentDirectory = runsDirectory(t);
 	const cwd = runsDirectory(t);
 	const home = join(agentDirectory, "subagents", "runs");
@@ -150,7 +150,7 @@ test("each start also removes old runs of one other project, another one each ti
 	assert.deepEqual(runsIn(others[0] ?? ""), [young]);
 });
 
-test("pruning does not follow the link in the project [X30]", async (t) => {
+test("Pruning does not follow the link in the project [X30]", async (t) => {
 	const cwd = runsDirectory(t);
 	const elsewhere = runsDirectory(t);
 	const victim = addRun(elsewhere, 1);

@@ -10,7 +10,7 @@ import { waitNoneWithEnv } from "../rig/processes.ts";
 /** Loaded into supervisors: one that is sent this signal has a bug. */
 const BUG = 'if (process.argv[2] === "supervise") process.on("SIGUSR2", () => { throw new Error("a bug"); });';
 
-test("X13, X16: a supervisor that fails stops its run, which has failed for that reason and was not aborted", async (t) => {
+test("A supervisor that fails stops its run, which has failed for that reason and was not aborted (X13, X16)", async (t) => {
 	const yard = createYard();
 	const before = process.env.NODE_OPTIONS;
 	t.after(() => {

@@ -45,7 +45,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	const hasSaid = (directory: string, words: string) =>
 		waitFor(() => readFileSync(join(directory, "events.jsonl"), "utf8").includes(`"delta":"${words}`));
 
-	test("F01: the parent: the whole tree is gone, and result.json says why and what had been said", async () => {
+	test("The parent: the whole tree is gone, and result.json says why and what had been said (F01)", async () => {
 		const run = yard.prepare(WITH_ESCAPEE);
 		const parent = await startParent(run);
 		await hasSaid(run.directory, BEING_SAID);
@@ -66,7 +66,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		assert.ok(!existsSync(socketPathOf(run.spec.runId)));
 	});
 
-	test("F01: the parent, with a child that does not listen: gone within 5 s all the same", async () => {
+	test("The parent, with a child that does not listen: gone within 5 s all the same (F01)", async () => {
 		const run = yard.prepare(DEAF);
 		const parent = await startParent(run);
 		await hasSaid(run.directory, BEING_SAID);
@@ -76,7 +76,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		assert.equal(resultIn(run.directory).text, BEING_SAID);
 	});
 
-	test("F03: the parent of a background run: the run goes on and leaves its result", async () => {
+	test("The parent of a background run: the run goes on and leaves its result (F03)", async () => {
 		const run = yard.prepare([{ delta: "wait" }, { sleep: 1_000 }, { say: "alone" }], { lifetime: "background" });
 		const parent = await startParent(run);
 		await hasSaid(run.directory, "wait");
@@ -91,7 +91,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		await waitNoneWithEnv(MARKER, run.spec.runId);
 	});
 
-	test("F04: the supervisor: the run is lost, nothing of it lives on, what had been said is known", async () => {
+	test("The supervisor: the run is lost, nothing of it lives on, what had been said is known (F04)", async () => {
 		const run = yard.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		const { supervisor } = await run.pids();
@@ -106,7 +106,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		assert.equal((await readRun(run.directory))?.partial, BEING_SAID);
 	});
 
-	test("F06: the supervisor, with a child that does not listen: killed by the parent", async () => {
+	test("The supervisor, with a child that does not listen: killed by the parent (F06)", async () => {
 		const run = yard.start(DEAF);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		process.kill((await run.pids()).supervisor, "SIGKILL");
@@ -115,7 +115,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
 	});
 
-	test("F05: pi: failed with its signal, what had been said is kept, what it had started is ended", async () => {
+	test("pi: failed with its signal, what had been said is kept, what it had started is ended (F05)", async () => {
 		const run = yard.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		process.kill((await run.pids()).pi, "SIGKILL");
@@ -132,7 +132,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
 	});
 
-	test("F55: a supervisor that is only stopped is waited for; an abort ends it and all that is below it", async () => {
+	test("A supervisor that is only stopped is waited for; an abort ends it and all that is below it (F55)", async () => {
 		const run = yard.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		const { supervisor } = await run.pids();

@@ -31,7 +31,7 @@ describe("processes of a run without a supervisor", { skip: SKIP }, () => {
 		return child.pid ?? 0;
 	}
 
-	test("are found, and ended when the person agrees", async (t) => {
+	test("Are found, and ended when the person agrees", async (t) => {
 		const runId = createRunId(new Date());
 		const pid = await leaveBehind(t, runId);
 		const found = await findLeftovers();
@@ -40,7 +40,7 @@ describe("processes of a run without a supervisor", { skip: SKIP }, () => {
 		await waitGone(pid);
 	});
 
-	test("are left alone when a supervisor answers for their run by the time the person agrees", async (t) => {
+	test("Are left alone when a supervisor answers for their run by the time the person agrees", async (t) => {
 		const runId = createRunId(new Date());
 		const pid = await leaveBehind(t, runId);
 		const found = await findLeftovers();
@@ -53,7 +53,7 @@ describe("processes of a run without a supervisor", { skip: SKIP }, () => {
 		assert.ok(isAlive(pid));
 	});
 
-	test("are not reported when they exit by themselves a moment later", async (t) => {
+	test("Are not reported when they exit by themselves a moment later", async (t) => {
 		await leaveBehind(t, createRunId(new Date()), "0.5");
 		assert.deepEqual(await findLeftovers(), []);
 	});

@@ -54,7 +54,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 	after(() => yard.dispose());
 
-	test("a message is queued, then delivered with the number of its turn, and labelled with its proven sender", async () => {
+	test("A message is queued, then delivered with the number of its turn, and labelled with its proven sender", async () => {
 		const prepared = yard.prepare([{ tool: "read", args: {} }, { receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(({ toolCalls }) => toolCalls === 1);
@@ -69,7 +69,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.ok(state.entries.some((entry) => entry.kind === "steer"));
 	});
 
-	test("without the parent's token a sender is another process of the user, whatever it says", async () => {
+	test("Without the parent's token a sender is another process of the user, whatever it says", async () => {
 		const prepared = yard.prepare([{ receive: 3 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
@@ -92,7 +92,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.equal(JSON.parse(endOf(await run.done).text)[0].text, text);
 	});
 
-	test("what a run has not received when it ends is not delivered", async () => {
+	test("What a run has not received when it ends is not delivered", async () => {
 		const prepared = yard.prepare([{ hear: 1 }, { say: "done without you" }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
@@ -101,7 +101,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.deepEqual((await run.done).steers[0]?.receipt, { kind: "undelivered" });
 	});
 
-	test("a message to a run that has ended is refused with that word, and so is an empty one", async () => {
+	test("A message to a run that has ended is refused with that word, and so is an empty one", async () => {
 		const prepared = yard.prepare([{ say: "bye" }]);
 		await startRun(prepared).done;
 		const late = await sendMessage(started(prepared), createSteer("hello?", "turn-end"), STRANGER);
@@ -112,7 +112,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.match(empty.error, /needs a text/);
 	});
 
-	test("a run that was started by nobody who is left takes messages and a stop", async () => {
+	test("A run that was started by nobody who is left takes messages and a stop", async () => {
 		const prepared = yard.prepare([{ receive: 1 }, { hang: true }], { lifetime: "background" });
 		const run = startRun(prepared);
 		await run.until(isRunning);
@@ -125,7 +125,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		});
 	});
 
-	test("a viewer that talks and leaves, or is cut off in mid-line, changes nothing for a foreground run", async () => {
+	test("A viewer that talks and leaves, or is cut off in mid-line, changes nothing for a foreground run", async () => {
 		const prepared = yard.prepare([{ receive: 1 }, { say: "went on" }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
@@ -136,7 +136,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.deepEqual(endOf(await run.done).outcome, { kind: "completed", text: "went on", end: "natural" });
 	});
 
-	test("a message that a supervisor does not know is answered with unknown, and the run goes on", async () => {
+	test("A message that a supervisor does not know is answered with unknown, and the run goes on", async () => {
 		const prepared = yard.prepare([{ receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
@@ -150,7 +150,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.equal(endOf(await run.done).outcome.kind, "completed");
 	});
 
-	test("only the parent's token lets a run go on without its parent", async () => {
+	test("Only the parent's token lets a run go on without its parent", async () => {
 		const prepared = yard.prepare([{ receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
@@ -164,7 +164,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		await run.done;
 	});
 
-	test("the start of a run says which protocol it speaks, and the child is never told the token", async () => {
+	test("The start of a run says which protocol it speaks, and the child is never told the token", async () => {
 		const prepared = yard.prepare([{ packet: true }]);
 		const text = endOf(await startRun(prepared).done).text;
 		assert.ok(text.includes("prompt"));
@@ -172,7 +172,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.match(readFileSync(join(prepared.directory, "events.jsonl"), "utf8"), /"type":"started".*"protocol":3/);
 	});
 
-	test("what the process of an agent did not receive reaches the one that corrects it", async (t) => {
+	test("What the process of an agent did not receive reaches the one that corrects it", async (t) => {
 		process.env.FAKE_PI_CORRECTED = JSON.stringify([{ receive: 1 }]);
 		t.after(() => delete process.env.FAKE_PI_CORRECTED);
 		const contract = { kind: "finalize", attempts: 1 } as const;
@@ -185,7 +185,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		assert.equal(steers.length, 1);
 	});
 
-	test("shortly before its timeout a run is told once to finish, and its result says that its time was up", async () => {
+	test("Shortly before its timeout a run is told once to finish, and its result says that its time was up", async () => {
 		const limits = { timeoutMs: 60_000, idleGraceMs: 0, wrapUpMs: 59_900, repeatedCalls: 5 };
 		const run = yard.start([{ receive: 1 }], { limits });
 		const state = await run.done;

@@ -57,7 +57,7 @@ describe("a run of an older version", () => {
 	}
 
 	for (const protocol of [undefined, 1]) {
-		test(`takes no message and is not even asked, because it would stop (protocol ${protocol})`, async (t) => {
+		test(`Takes no message and is not even asked, because it would stop (protocol ${protocol})`, async (t) => {
 			const { run, heard, stopped } = await oldSupervisor(t, protocol);
 			const sent = await sendMessage(run, createSteer("hello", "turn-end"), STRANGER);
 			assert.match(sent.ok ? "" : sent.error, /older version of this package: it can be watched and stopped only$/);
@@ -68,7 +68,7 @@ describe("a run of an older version", () => {
 		});
 	}
 
-	test("is watched like any other", async (t) => {
+	test("Is watched like any other", async (t) => {
 		const { run, heard, stopped } = await oldSupervisor(t);
 		const host = {
 			...{ store: createRunStore(), live: createLiveRuns(), background: undefined, contextWindow: () => undefined },

@@ -14,7 +14,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 	after(() => yard.dispose());
 
-	test("X13: a child that answers and settles is completed with its last text", async () => {
+	test("A child that answers and settles is completed with its last text (X13)", async () => {
 		const run = yard.start([{ tool: "bash", args: { command: "ls" }, result: "a" }, { say: "all done" }]);
 		const state = await run.done;
 		const result = endOf(state);
@@ -33,7 +33,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.deepEqual(resultIn(run.directory), JSON.parse(JSON.stringify(result)));
 	});
 
-	test("X5, W2: stdin carries one word and ends, the prompt comes on fd 3, X6: the child is marked", async () => {
+	test("Stdin carries one word and ends, the prompt comes on fd 3, X6: the child is marked (X5, W2)", async () => {
 		const seen = yard.start([
 			{ stdin: true },
 			{ env: ["PI_SUBAGENTS_CHILD", "PI_SUBAGENT_CHILD", "PI_SUBAGENTS_RUN_ID", "PI_API_KEY"] },
@@ -55,7 +55,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.equal(cwd, yard.project);
 	});
 
-	test("A81: an exit code and the last words on stderr explain a child that broke off", async () => {
+	test("An exit code and the last words on stderr explain a child that broke off (A81)", async () => {
 		const run = yard.start([{ delta: "I was about to" }, { stderr: "no key\n" }, { exit: 3 }]);
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, {
@@ -65,7 +65,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.equal(result.text, "I was about to");
 	});
 
-	test("X13: a child that exits with 0 before it settled has failed", async () => {
+	test("A child that exits with 0 before it settled has failed (X13)", async () => {
 		const result = endOf(await yard.start([{ say: "half" }, { exit: 0 }]).done);
 		assert.deepEqual(result.outcome, {
 			kind: "failed",
@@ -73,14 +73,14 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		});
 	});
 
-	test("W34: a child killed by a signal has failed with that signal", async () => {
+	test("A child killed by a signal has failed with that signal (W34)", async () => {
 		const result = endOf(await yard.start([{ say: "half" }, { signal: "SIGKILL" }]).done);
 		assert.deepEqual(result.exit, { kind: "signal", signal: "SIGKILL" });
 		assert.equal(result.outcome.kind, "failed");
 		assert.equal(result.text, "half");
 	});
 
-	test("A82, F30: a pi that is not there, or may not be run, or a directory that is gone, is a failed spawn", async () => {
+	test("A pi that is not there, or may not be run, or a directory that is gone, is a failed spawn (A82, F30)", async () => {
 		const locked = join(yard.project, "locked-pi");
 		writeFileSync(locked, "#!/bin/sh\n");
 		chmodSync(locked, 0o600);
@@ -100,7 +100,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		}
 	});
 
-	test("B47: a run whose supervisor cannot start, or that is stopped before, has a result all the same", async () => {
+	test("A run whose supervisor cannot start, or that is stopped before, has a result all the same (B47)", async () => {
 		const open = join(yard.project, "open");
 		mkdirSync(open);
 		chmodSync(open, 0o777);
@@ -144,14 +144,14 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.match(outcome.failure.message, /E2BIG/);
 	});
 
-	test("F24: a provider's error is a failure in the provider's words, though pi exits with 0", async () => {
+	test("A provider's error is a failure in the provider's words, though pi exits with 0 (F24)", async () => {
 		const run = yard.start([{ say: "", stopReason: "error", errorMessage: "401: no such key" }]);
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "model", message: "401: no such key" } });
 		assert.deepEqual(result.exit, { kind: "code", code: 0 });
 	});
 
-	test("F25, W26: an error that pi tries again is no end; the usage of all attempts counts", async () => {
+	test("An error that pi tries again is no end; the usage of all attempts counts (F25, W26)", async () => {
 		const run = yard.start([
 			{ say: "", stopReason: "error", errorMessage: "503", usage: { input: 7, output: 1 } },
 			{ retry: 1 },
@@ -164,7 +164,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.equal(result.usage.output, 3);
 	});
 
-	test("X14: the tokens that tools of the child spent count too", async () => {
+	test("The tokens that tools of the child spent count too (X14)", async () => {
 		const run = yard.start([
 			{ tool: "ask", result: "x", resultUsage: { input: 1_000, output: 50 }, usage: { input: 1, output: 1 } },
 			{ say: "done", usage: { input: 10, output: 2 } },
@@ -173,12 +173,12 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.deepEqual([usage.input, usage.output], [1_011, 53]);
 	});
 
-	test("F28: a child that settles without any answer of a model has failed", async () => {
+	test("A child that settles without any answer of a model has failed (F28)", async () => {
 		const result = endOf(await yard.start([{ stderr: "nothing to do\n" }, { settle: true }]).done);
 		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "silent", stderr: "nothing to do" } });
 	});
 
-	test("X13, F29: an answer that the output limit cut, and an empty one, are completed and say so", async () => {
+	test("An answer that the output limit cut, and an empty one, are completed and say so (X13, F29)", async () => {
 		const [cut, empty] = await Promise.all([
 			yard.start([{ say: "as far as I", stopReason: "length" }]).done,
 			yard.start([{ say: "" }]).done,
@@ -187,7 +187,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.deepEqual(endOf(empty).outcome, { kind: "completed", text: "", end: "natural" });
 	});
 
-	test("F32: a child that could not be given its task says why it ended", async () => {
+	test("A child that could not be given its task says why it ended (F32)", async () => {
 		const prepared = yard.prepare("x", { invocation: { command: "sh", args: ["-c", "echo broken >&2; exit 1"] } });
 		const { outcome } = endOf(await startRun(prepared).done);
 		assert.deepEqual(outcome, {

@@ -19,7 +19,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 	after(() => yard.dispose());
 	const file = (directory: string, name: string) => readFileSync(join(directory, name), "utf8");
 
-	test("W5, F33: characters cut in the middle of their bytes arrive whole", async () => {
+	test("Characters cut in the middle of their bytes arrive whole (W5, F33)", async () => {
 		const text = "Straße 🎉 日本語 \u2028 end";
 		const run = yard.start([{ say: text, splitEvery: 1 }]);
 		const result = endOf(await run.done);
@@ -27,7 +27,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.match(file(run.directory, "transcript.log"), new RegExp(text));
 	});
 
-	test("F32, A76, A80: lines that are no events are kept, shown, and change nothing", async () => {
+	test("Lines that are no events are kept, shown, and change nothing (F32, A76, A80)", async () => {
 		const forged = JSON.stringify({ type: "subagents", event: { type: "settled" } });
 		const run = yard.start([
 			{ raw: "Welcome!" },
@@ -55,7 +55,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.equal(file(run.directory, "stderr.log"), "careful\n");
 	});
 
-	test("F39: records that pi would never write are no reason to give up a run", async () => {
+	test("Records that pi would never write are no reason to give up a run (F39)", async () => {
 		const run = yard.start([
 			{ raw: assistant({ content: [null, 1, { type: "text" }, { type: "toolCall", name: "x" }] }) },
 			{ raw: assistant({ content: "text", usage: "much" }) },
@@ -78,7 +78,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.doesNotMatch(file(run.directory, "stderr.log"), /supervisor:/);
 	});
 
-	test("F40: a last line without its end is read if it is whole, and kept if it is not", async () => {
+	test("A last line without its end is read if it is whole, and kept if it is not (F40)", async () => {
 		const whole = yard.start([{ bytes: assistant({ content: [{ type: "text", text: "whole" }] }) }, { exit: 1 }]);
 		const torn = yard.start([{ bytes: '{"type":"message_end","mess' }, { exit: 1 }]);
 		const [first, second] = await Promise.all([whole.done, torn.done]);
@@ -90,7 +90,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("F37: endless stderr is drained, capped and its end kept", async () => {
+	test("Endless stderr is drained, capped and its end kept (F37)", async () => {
 		const line = `${"e".repeat(99)}\n`;
 		const run = yard.start([
 			{ repeat: 800, steps: [{ stderr: line.repeat(100) }] },
@@ -108,7 +108,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.ok(statSync(join(run.directory, "events.jsonl")).size < MIB);
 	});
 
-	test("F37: one long line of stderr is not copied into the events", async () => {
+	test("One long line of stderr is not copied into the events (F37)", async () => {
 		const run = yard.start([
 			{ repeat: 100, steps: [{ stderr: "e".repeat(40_000) }] },
 			{ stderr: "\n" },
@@ -120,7 +120,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.ok(statSync(join(run.directory, "stderr.log")).size > 3 * MIB);
 	});
 
-	test("F35: large records are read; the answer is taken from its own message", async () => {
+	test("Large records are read; the answer is taken from its own message (F35)", async () => {
 		const text = "z".repeat(5 * MIB);
 		const run = yard.start([{ tool: "bash", args: {}, result: text }, { say: "small answer" }]);
 		const result = endOf(await run.done);
@@ -128,7 +128,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.equal(result.messageCount, 4);
 	});
 
-	test("F34: a line that is too long is dropped and reported, and the run goes on", async () => {
+	test("A line that is too long is dropped and reported, and the run goes on (F34)", async () => {
 		const run = yard.start([
 			{ repeat: 33, steps: [{ bytes: "0".repeat(MIB / 2), splitEvery: MIB }] },
 			{ raw: "" },
@@ -153,7 +153,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 		assert.equal(file(run.directory, "transcript.log").match(/hello$/gm)?.length, 1);
 	});
 
-	test("what was printed last is read though the supervisor was stopped when its child ended", async () => {
+	test("What was printed last is read though the supervisor was stopped when its child ended", async () => {
 		const run = yard.start([{ sleep: 300 }, { say: "at last" }]);
 		const { supervisor, pi } = await run.pids();
 		process.kill(supervisor, "SIGSTOP");

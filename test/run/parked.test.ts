@@ -88,7 +88,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("the pi that waited is the one that works, and its time counts from the task", async () => {
+	test("The pi that waited is the one that works, and its time counts from the task", async () => {
 		const { begin, pi, parked } = park();
 		const waiting = await pi();
 		const run = begin([{ say: "done" }]);
@@ -98,12 +98,12 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.equal(parked.ids.runId, run.runId);
 	});
 
-	test("its task may come at once", async () => {
+	test("Its task may come at once", async () => {
 		const { begin } = park();
 		assert.equal(endOf(await begin([{ say: "done" }]).done).outcome.kind, "completed");
 	});
 
-	test("a pi that dies while it waits is replaced, and nobody notices", async () => {
+	test("A pi that dies while it waits is replaced, and nobody notices", async () => {
 		const { begin, pi, directory } = park();
 		const first = await pi();
 		process.kill(first, "SIGKILL");
@@ -114,7 +114,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.equal(readFileSync(join(directory, "stderr.log"), "utf8"), "");
 	});
 
-	test("a pi that fails when it gets its task, before it has told anything, is replaced, and its complaint with it", async () => {
+	test("A pi that fails when it gets its task, before it has told anything, is replaced, and its complaint with it", async () => {
 		const mark = join(yard.temporary, "second-try");
 		const { begin, pi, directory } = park({ invocation: { command: process.execPath, args: [STILLBORN, mark] } });
 		await pi();
@@ -124,7 +124,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.equal(readFileSync(join(directory, "stderr.log"), "utf8"), "well\n");
 	});
 
-	test("one that fails again fails, with the reason", async () => {
+	test("One that fails again fails, with the reason", async () => {
 		const { begin, pi } = park({ invocation: { command: process.execPath, args: ["-e", FAILING] } });
 		await pi();
 		const { outcome } = endOf(await begin([]).done);
@@ -132,7 +132,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.deepEqual(outcome, { kind: "failed", failure: { kind: "exit", exit, stderr: "no such model" } });
 	});
 
-	test("one that is dropped leaves no process and no file", async () => {
+	test("One that is dropped leaves no process and no file", async () => {
 		const { parked, pi, directory } = park();
 		await pi();
 		await parked.drop();
@@ -141,14 +141,14 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.equal(parked.isAlive(), false);
 	});
 
-	test("one that is dropped before its supervisor is there leaves nothing either", async () => {
+	test("One that is dropped before its supervisor is there leaves nothing either", async () => {
 		const { parked, directory } = park();
 		await parked.drop();
 		await until(() => !existsSync(directory), "its directory is gone");
 		await waitNoneWithEnv(MARKER, parked.ids.runId);
 	});
 
-	test("one whose supervisor is killed says so, and its pi goes", async () => {
+	test("One whose supervisor is killed says so, and its pi goes", async () => {
 		const { parked, pi, supervisor } = park();
 		await pi();
 		process.kill(supervisor(), "SIGKILL");
@@ -156,7 +156,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		await waitNoneWithEnv(MARKER, parked.ids.runId);
 	});
 
-	test("one whose directory is taken away does not begin", async () => {
+	test("One whose directory is taken away does not begin", async () => {
 		const { parked, pi, directory } = park();
 		await pi();
 		rmSync(directory, { recursive: true });
@@ -171,7 +171,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		await waitNoneWithEnv(MARKER, parked.ids.runId);
 	});
 
-	test("a task that wants another child than the one that waits gets its own", async () => {
+	test("A task that wants another child than the one that waits gets its own", async () => {
 		const { parked, pi } = park();
 		const waiting = await pi();
 		const spec = { ...specFor(yard.project), runId: parked.ids.runId };
@@ -191,7 +191,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.notEqual((await run.pids()).pi, waiting);
 	});
 
-	test("one that is dropped takes what its extensions started with it", async () => {
+	test("One that is dropped takes what its extensions started with it", async () => {
 		const { parked, pi, directory } = park({ invocation: { command: process.execPath, args: ["-e", WITH_SERVER] } });
 		await pi();
 		await until(() => processesWithEnv(MARKER, parked.ids.runId).length === 2, "its server");
@@ -200,7 +200,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.equal(existsSync(directory), false);
 	});
 
-	test("one whose supervisor stands still does not answer, and is killed when it is dropped", async () => {
+	test("One whose supervisor stands still does not answer, and is killed when it is dropped", async () => {
 		const { parked, pi, supervisor } = park();
 		await pi();
 		assert.equal(await parked.answers(), true);
@@ -210,7 +210,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		await waitNoneWithEnv(MARKER, parked.ids.runId);
 	});
 
-	test("one that is stopped before its task comes is no leftover of itself", async () => {
+	test("One that is stopped before its task comes is no leftover of itself", async () => {
 		const { begin, pi, directory } = park();
 		await pi();
 		const run = begin([{ hang: true }]);
@@ -220,7 +220,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.equal(existsSync(join(directory, "parked.json")), false);
 	});
 
-	test("a stop while one that failed is being replaced counts: no other is started", async () => {
+	test("A stop while one that failed is being replaced counts: no other is started", async () => {
 		const { begin, pi } = park({ invocation: { command: process.execPath, args: ["-e", FAILING_SLOWLY] } });
 		await pi();
 		const run = begin([]);
@@ -236,7 +236,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
 	});
 
-	test("a stop while it is handed over ends it: it has not begun", async () => {
+	test("A stop while it is handed over ends it: it has not begun", async () => {
 		const { parked, pi, plan, directory } = park();
 		await pi();
 		const request = parked.ids as RunRequest;

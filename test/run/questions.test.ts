@@ -58,7 +58,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		return { prepared, run, person };
 	}
 
-	test("a question reaches the person who attends, and the answer the child; all views say that it asks", async () => {
+	test("A question reaches the person who attends, and the answer the child; all views say that it asks", async () => {
 		const { run, person } = await attended([{ ask: [confirm("q1")] }]);
 		await person.hears("question");
 		assert.deepEqual(person.heard("question"), [{ type: "question", question: confirm("q1") }]);
@@ -74,7 +74,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.match(transcriptOf(run.directory), /^\[asks\]: Allow bash\?\nrm -rf build\n\[answered by you\]: yes$/m);
 	});
 
-	test("every kind of question gets the answer that was meant for it, in whatever order the answers come", async () => {
+	test("Every kind of question gets the answer that was meant for it, in whatever order the answers come", async () => {
 		const questions: Question[] = [
 			confirm("a"),
 			{ id: "b", kind: "select", title: "Which?", options: ["left", "right"] },
@@ -98,7 +98,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		]);
 	});
 
-	test("S29: without the token of its parent nobody attends or answers", async () => {
+	test("Without the token of its parent nobody attends or answers (S29)", async () => {
 		const { run, person, prepared } = await attended([{ ask: [confirm("q1")] }]);
 		await person.hears("question");
 		const stranger = await clientOf(prepared);
@@ -112,7 +112,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.equal(endOf(await run.done).text, "[false]");
 	});
 
-	test("the first answer counts; the second is refused, and other attendants hear that the question is closed", async () => {
+	test("The first answer counts; the second is refused, and other attendants hear that the question is closed", async () => {
 		const { run, person, prepared } = await attended([{ ask: [confirm("q1")] }, { ask: [confirm("q2")] }]);
 		await person.hears("question");
 		const second = await clientOf(prepared);
@@ -127,7 +127,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.match(transcriptOf(run.directory), /\[answered by you\]: no[\s\S]*\[answered by you\]: yes/);
 	});
 
-	test("a question is denied when its person leaves, and nobody is asked after that", async () => {
+	test("A question is denied when its person leaves, and nobody is asked after that", async () => {
 		const { run, person } = await attended([{ ask: [confirm("q1")] }, { person: false }, { ask: [confirm("q2")] }]);
 		await person.hears("question");
 		person.close();
@@ -136,7 +136,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.equal(transcriptOf(run.directory).match(/\[asks\]/g)?.length, 1);
 	});
 
-	test("an unanswered question is denied after its time, and the run is unattended until its person attends anew", async () => {
+	test("An unanswered question is denied after its time, and the run is unattended until its person attends anew", async () => {
 		const unattended: FakeStep[] = [{ person: false }, { ask: [confirm("q2")] }, { tool: "read", args: {} }];
 		const { run, person } = await attended(
 			[{ ask: [confirm("q1")] }, ...unattended, { person: true }, { ask: [confirm("q3")] }],
@@ -152,7 +152,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.match(transcriptOf(run.directory), /\[denied: nobody answered in time\]/);
 	});
 
-	test("the clock of a run stands while a question of its is open", async () => {
+	test("The clock of a run stands while a question of its is open", async () => {
 		const { run, person } = await attended([{ ask: [confirm("q1")] }], {
 			limits: { timeoutMs: 1_500, idleGraceMs: 0, repeatedCalls: 5 },
 		});
@@ -164,7 +164,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.ok(state.stood.ms >= 2_400, `${state.stood.ms} ms`);
 	});
 
-	test("a question that the child takes back, or that its end leaves open, is closed for the person", async () => {
+	test("A question that the child takes back, or that its end leaves open, is closed for the person", async () => {
 		const { run, person } = await attended([
 			{ tellSupervisor: { ask: confirm("q1") } },
 			{ tellSupervisor: { withdraw: "q1" } },
@@ -177,7 +177,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.equal(endOf(state).text, "done");
 	});
 
-	test("nonsense on the lifeline is no question", async () => {
+	test("Nonsense on the lifeline is no question", async () => {
 		const { run, person } = await attended([
 			{ tellSupervisor: { ask: { id: "x", kind: "select", title: "?", options: [1] } } },
 			{ tellSupervisor: { ask: null } },
@@ -187,7 +187,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		assert.deepEqual(person.heard("question"), []);
 	});
 
-	test("a run that moves to the background keeps its open question and its person", async () => {
+	test("A run that moves to the background keeps its open question and its person", async () => {
 		const prepared = yard.prepare([{ person: true }, { ask: [confirm("q1")] }]);
 		const run = startRun(prepared);
 		const owner = await clientOf(prepared);
@@ -208,7 +208,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 		released.value.close();
 	});
 
-	test("what an extension notifies its person of is in the transcript", async () => {
+	test("What an extension notifies its person of is in the transcript", async () => {
 		const run = yard.start([{ tellSupervisor: { notice: "the cache is cold" } }, { sleep: 100 }, { say: "done" }]);
 		const state = await run.done;
 		assert.match(transcriptOf(run.directory), /^\[notice\]: the cache is cold$/m);

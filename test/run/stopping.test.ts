@@ -25,7 +25,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 	after(() => yard.dispose());
 
-	test("A60: a child that takes too long is stopped, and the configured time is named", async () => {
+	test("A child that takes too long is stopped, and the configured time is named (A60)", async () => {
 		const run = yard.start([{ delta: "thinking" }, { hang: true }], { limits: { ...limits, timeoutMs: 2_500 } });
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, {
@@ -36,7 +36,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("A62, F22: tool calls put the end off for as long as they keep coming", async () => {
+	test("Tool calls put the end off for as long as they keep coming (A62, F22)", async () => {
 		const busy = yard.start(
 			[
 				{
@@ -59,7 +59,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.ok(late.endedAt - late.startedAt >= 700, `stopped after ${late.endedAt - late.startedAt} ms`);
 	});
 
-	test("A66, A69: the fifth identical call in a row is a loop; A68, W6: different edits of one file are none", async () => {
+	test("The fifth identical call in a row is a loop; A68, W6: different edits of one file are none (A66, A69)", async () => {
 		const edit = (text: string) => ({
 			tool: "edit",
 			args: { path: "a.ts", edits: [{ oldText: text, newText: `${text}!` }] },
@@ -80,14 +80,14 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.equal(endOf(await broken.done).outcome.kind, "completed");
 	});
 
-	test("F20: an abort before the start starts nothing", async () => {
+	test("An abort before the start starts nothing (F20)", async () => {
 		const prepared = yard.prepare([{ hang: true }]);
 		const state = await startRun(prepared, AbortSignal.abort()).done;
 		assert.deepEqual(endOf(state).outcome, ABORTED);
 		assert.ok(!existsSync(join(prepared.directory, "events.jsonl")));
 	});
 
-	test("F20: an abort while the supervisor starts is an abort, and pi is never started", async () => {
+	test("An abort while the supervisor starts is an abort, and pi is never started (F20)", async () => {
 		const run = yard.start([{ hang: true }]);
 		setImmediate(run.abort);
 		const result = endOf(await run.done);
@@ -96,7 +96,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.ok(!run.states.some(({ phase }) => phase.kind === "running"));
 	});
 
-	test("A61: an abort while it works keeps what was said", async () => {
+	test("An abort while it works keeps what was said (A61)", async () => {
 		const run = yard.start([{ say: "first" }, { delta: "second, but" }, { hang: true }]);
 		await run.until(({ partial }) => partial === "second, but");
 		run.abort();
@@ -107,7 +107,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("F19: an abort after the answer does not undo it", async () => {
+	test("An abort after the answer does not undo it (F19)", async () => {
 		const run = yard.start([{ say: "there you are" }, { linger: 60_000 }]);
 		await run.until(({ settled }) => settled);
 		run.abort();
@@ -117,7 +117,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("A59, W4, F15: a child that ignores SIGTERM is killed after 5 s, and is no leftover of itself", async () => {
+	test("A child that ignores SIGTERM is killed after 5 s, and is no leftover of itself (A59, W4, F15)", async () => {
 		const run = yard.start([{ deaf: true }, { say: "la la la" }, { hang: true }]);
 		await run.until(({ entries }) => entries.length === 2);
 		const at = performance.now();
@@ -131,7 +131,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("F16: a child that is stopped (SIGSTOP) is killed as well, with what it had started", async () => {
+	test("A child that is stopped (SIGSTOP) is killed as well, with what it had started (F16)", async () => {
 		const run = yard.start([{ spawn: ["sleep", "67"], detached: true }, { delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		process.kill((await run.pids()).pi, "SIGSTOP");
@@ -140,7 +140,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("F19: whenever an abort comes, there is one end, the same for all, and nothing is left", async () => {
+	test("Whenever an abort comes, there is one end, the same for all, and nothing is left (F19)", async () => {
 		const delays = Array.from({ length: 12 }, () => Math.floor(Math.random() * 500));
 		const ends = delays.map(async (delay) => {
 			const run = yard.start([{ say: "quick" }]);
@@ -156,7 +156,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		await Promise.all(ends);
 	});
 
-	test("F26: a child that stays after its answer is helped out: completed, exit code 0", async () => {
+	test("A child that stays after its answer is helped out: completed, exit code 0 (F26)", async () => {
 		const run = yard.start([{ say: "answer" }, { linger: 60_000 }]);
 		const deaf = yard.start([{ say: "deaf answer" }, { deaf: true }, { linger: 60_000 }]);
 		const answered = deaf.until(({ settled }) => settled).then(() => performance.now());
@@ -170,7 +170,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(deaf.runId), []);
 	});
 
-	test("F27: a grandchild that holds stdout holds up nothing, whether it can be found or not", async () => {
+	test("A grandchild that holds stdout holds up nothing, whether it can be found or not (F27)", async () => {
 		const sleeper = { spawn: ["sleep", "60"], detached: true, holdStdout: true };
 		const marked = yard.start([sleeper, { say: "answer" }]);
 		const hidden = yard.start([{ ...sleeper, environment: { PI_SUBAGENTS_RUN_ID: "" } }, { say: "answer" }]);
@@ -182,7 +182,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		process.kill(grandchildOf(state), "SIGKILL");
 	});
 
-	test("F12: what a child leaves behind is ended and named, or kept and named", async () => {
+	test("What a child leaves behind is ended and named, or kept and named (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "61"], detached: true }, { say: "started a server" }];
 		const ended = yard.start(steps);
 		const kept = yard.start(steps, { leftovers: "keep" });
@@ -197,7 +197,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		await waitGone(pid);
 	});
 
-	test("F12: kept processes outlive a child that has to be helped out, too", async () => {
+	test("Kept processes outlive a child that has to be helped out, too (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "62"], detached: true }, { say: "started" }, { linger: 60_000 }];
 		const state = await yard.start(steps, { leftovers: "keep" }).done;
 		const pid = grandchildOf(state);
@@ -207,7 +207,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		await waitGone(pid);
 	});
 
-	test("F12: kept processes outlive a child that broke off; nothing is told of the run after its end", async () => {
+	test("Kept processes outlive a child that broke off; nothing is told of the run after its end (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "65"], detached: true }, { exit: 3 }];
 		for (let round = 0; round < 4; round++) {
 			const run = yard.start(steps, { leftovers: "keep" });
@@ -220,7 +220,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		}
 	});
 
-	test("F12: nothing is kept of a run that was aborted", async () => {
+	test("Nothing is kept of a run that was aborted (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "63"], detached: true }, { hang: true as const }];
 		const run = yard.start(steps, { leftovers: "keep" });
 		const working = await run.until(({ entries }) => entries.length === 3);
@@ -230,7 +230,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(result.leftovers, [{ pid: grandchildOf(working), command: "sleep 63" }]);
 	});
 
-	test("F14: a process that keeps starting others does not outrun the sweep", async () => {
+	test("A process that keeps starting others does not outrun the sweep (F14)", async () => {
 		// Bounded, so that a sweep that fails does not fill the machine.
 		const script = "n=0; while [ $n -lt 300 ]; do n=$((n+1)); (exec sleep 9) & (exec sleep 0.01); done";
 		const run = yard.start([{ spawn: ["sh", "-c", script], detached: true }, { sleep: 200 }, { say: "answer" }]);
@@ -238,7 +238,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 		assert.deepEqual(left(run.runId), []);
 	});
 
-	test("no socket of a run that has ended is left", async () => {
+	test("No socket of a run that has ended is left", async () => {
 		const run = yard.start([{ say: "x" }]);
 		await run.done;
 		const [directory = ""] = readdirSync(yard.temporary).filter((name) => name.startsWith("pi-subagents-"));

@@ -62,7 +62,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 	});
 	after(() => yard.dispose());
 
-	test("X19: a pane of the session is titled, grows with what is said, and is closed at the end", async (t) => {
+	test("A pane of the session is titled, grows with what is said, and is closed at the end (X19)", async (t) => {
 		const tmux = await server(t);
 		const run = await startHeld(tmux.environment, "let me see: done");
 		const [pane] = await tmux.others(1);
@@ -80,7 +80,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await waitGone(pane.pid);
 	});
 
-	test("a message reaches a run in a pane, whoever closes the pane, and the pane shows it with its sender", async (t) => {
+	test("A message reaches a run in a pane, whoever closes the pane, and the pane shows it with its sender", async (t) => {
 		const tmux = await server(t);
 		const prepared = yard.prepare([{ receive: 1 }, { receive: 1 }, { say: "went on" }]);
 		const run = await start(tmux.environment, prepared);
@@ -117,7 +117,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await Promise.all([waitGone(first.pid), waitGone(second.pid)]);
 	});
 
-	test("a pane is closed, too, where tmux is set up to keep the panes of processes that ended", async (t) => {
+	test("A pane is closed, too, where tmux is set up to keep the panes of processes that ended", async (t) => {
 		const tmux = await server(t, { configuration: "set -g remain-on-exit on\nset -g base-index 5\n" });
 		await (await start(tmux.environment, yard.prepare([{ say: "x" }]))).done;
 		await tmux.others(0);
@@ -134,7 +134,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		});
 	}
 
-	test("F01: when the parent is killed, the run ends and its pane closes by itself", async (t) => {
+	test("When the parent is killed, the run ends and its pane closes by itself (F01)", async (t) => {
 		const tmux = await server(t);
 		const run = yard.prepare([{ spawn: ["sleep", "71"], detached: true }, ...WAITING]);
 		const file = join(yard.temporary, `${run.spec.runId}.json`);
@@ -158,7 +158,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		["q", (tmux: TmuxServer, pane: string) => tmux.tmux("send-keys", "-t", pane, "q")],
 		["Ctrl-C", (tmux: TmuxServer, pane: string) => tmux.tmux("send-keys", "-t", pane, "C-c")],
 	] as const) {
-		test(`a pane that is closed by hand (${how}) takes nothing from its run`, async (t) => {
+		test(`A pane that is closed by hand (${how}) takes nothing from its run`, async (t) => {
 			const tmux = await server(t);
 			const run = await startHeld(tmux.environment, "let me go on");
 			const [pane] = await tmux.others(1);
@@ -172,7 +172,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		});
 	}
 
-	test("a pane is closed at the end even if the end of its program does not close it", async (t) => {
+	test("A pane is closed at the end even if the end of its program does not close it", async (t) => {
 		const tmux = await server(t);
 		const run = await startHeld(tmux.environment, "let me go on");
 		const [pane] = await tmux.others(1);
@@ -184,7 +184,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await waitGone(pane.pid);
 	});
 
-	test("a tmux that is killed takes nothing from the runs in its panes", async (t) => {
+	test("A tmux that is killed takes nothing from the runs in its panes", async (t) => {
 		const tmux = await server(t);
 		const run = await startHeld(tmux.environment, "let me go on");
 		const [pane] = await tmux.others(1);
@@ -196,7 +196,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
 	});
 
-	test("a pane of another tmux that has got the same number meanwhile is left alone", async (t) => {
+	test("A pane of another tmux that has got the same number meanwhile is left alone", async (t) => {
 		const tmux = await server(t);
 		const run = await startHeld(tmux.environment, "let me go on");
 		const [pane] = await tmux.others(1);
@@ -214,7 +214,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		);
 	});
 
-	test("runs share the place beside pi, then get windows; a narrow pi keeps its place", async (t) => {
+	test("Runs share the place beside pi, then get windows; a narrow pi keeps its place", async (t) => {
 		const [wide, narrow] = await Promise.all([server(t), server(t, { columns: 80, rows: 24 })]);
 		const launch = async (tmux: TmuxServer, count: number) => {
 			const inPanes = await launcher(tmux.environment);
@@ -240,7 +240,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		assert.equal(new Set(few.panes.map(({ session }) => session)).size, 1);
 	});
 
-	test("a pi that is zoomed stays so: the view gets a window", async (t) => {
+	test("A pi that is zoomed stays so: the view gets a window", async (t) => {
 		const tmux = await server(t);
 		const beside = await tmux.tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "--", "sleep", "600");
 		await tmux.tmux("resize-pane", "-Z", "-t", tmux.own);
@@ -256,7 +256,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		);
 	});
 
-	test("names and paths are never interpreted: not by a shell, not as tmux's formats or commands", async (t) => {
+	test("Names and paths are never interpreted: not by a shell, not as tmux's formats or commands", async (t) => {
 		const tmux = await server(t);
 		const project = join(yard.project, `it's "a" #{pane_pid} #(touch hit) $(touch hit) ; touch hit;`);
 		mkdirSync(project);
@@ -295,7 +295,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		);
 	});
 
-	test("S22: what an agent says cannot command the terminal, also in pieces", async (t) => {
+	test("What an agent says cannot command the terminal, also in pieces (S22)", async (t) => {
 		const tmux = await server(t, { configuration: "set -g set-clipboard on\nset -g allow-rename on\n" });
 		const evil = ["\u001b]2;stolen\u0007", "\u001b]52;c;aGk=\u0007", "\u001bkstolen\u001b\\", "\u001b[2J"].join("|");
 		const pieces = [...evil].map((delta): FakeStep => ({ delta }));
@@ -312,7 +312,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await run.done;
 	});
 
-	test("outside of tmux a run has a session named for it, in the usual server, which ends with it", async (t) => {
+	test("Outside of tmux a run has a session named for it, in the usual server, which ends with it", async (t) => {
 		const home = join(yard.temporary, `home-${readdirSync(yard.temporary).length}`);
 		mkdirSync(home);
 		writeFileSync(join(home, ".tmux.conf"), "set -g destroy-unattached on\n");
@@ -334,7 +334,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await waitGone(pid);
 	});
 
-	test("a $TMUX whose tmux is gone is none", async (t) => {
+	test("A $TMUX whose tmux is gone is none", async (t) => {
 		const tmux = await server(t);
 		await tmux.tmux("kill-server");
 		await waitGone(tmux.pid);
@@ -348,7 +348,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		await waitGone(Number(pid));
 	});
 
-	test("without tmux it is said what to do, before anything is started", async () => {
+	test("Without tmux it is said what to do, before anything is started", async () => {
 		const environment = { PATH: yard.temporary };
 		const made = await createPanes({
 			...{ titleOf: paneTitle, atEnd: "close", environment },
@@ -369,7 +369,7 @@ describe("runs in panes of a tmux that is stopped", { skip }, () => {
 	});
 	after(() => yard.dispose());
 
-	test("a tmux that does not answer costs a moment and the pane, not the run", async (t) => {
+	test("A tmux that does not answer costs a moment and the pane, not the run", async (t) => {
 		const tmux = await server(t);
 		process.kill(tmux.pid, "SIGSTOP");
 		t.after(() => process.kill(tmux.pid, "SIGCONT"));

@@ -24,7 +24,7 @@ describe("what a run leaves on disk", () => {
 	const file = (directory: string, name: string) => readFileSync(join(directory, name), "utf8");
 
 	for (const umask of [0, 0o077]) {
-		test(`X7: its files, for their owner only, under umask ${umask.toString(8)}`, async () => {
+		test(`Its files, for their owner only, under umask ${umask.toString(8)} (X7)`, async () => {
 			const before = process.umask(umask);
 			try {
 				const run = yard.start([
@@ -57,7 +57,7 @@ describe("what a run leaves on disk", () => {
 		});
 	}
 
-	test("W7: pi's system message is in the events and in nothing that is made of them", async () => {
+	test("Pi's system message is in the events and in nothing that is made of them (W7)", async () => {
 		const run = yard.start([{ say: "hello" }]);
 		await run.done;
 		assert.match(file(run.directory, "events.jsonl"), /"role":"system"/);
@@ -65,13 +65,13 @@ describe("what a run leaves on disk", () => {
 		assert.equal(resultIn(run.directory).messageCount, 2);
 	});
 
-	test("a run can be read again from its directory as it was", async () => {
+	test("A run can be read again from its directory as it was", async () => {
 		const run = yard.start([{ tool: "ls", args: {} }, { raw: "stray" }, { delta: "par" }, { exit: 1 }]);
 		const state = await run.done;
 		assert.deepEqual(JSON.parse(JSON.stringify(await readRun(run.directory))), JSON.parse(JSON.stringify(state)));
 	});
 
-	test("a reader that comes late sees since when a tool has been running", async () => {
+	test("A reader that comes late sees since when a tool has been running", async () => {
 		const before = Date.now();
 		const run = yard.start([{ tool: "bash", args: { command: "sleep 9" }, unfinished: true }, { hang: true }]);
 		await run.until(({ activity }) => activity.kind === "tools");
@@ -84,7 +84,7 @@ describe("what a run leaves on disk", () => {
 		await run.done;
 	});
 
-	test("X28: with a key in the packet, thoughts are told without it, also when it comes in two pieces", async () => {
+	test("With a key in the packet, thoughts are told without it, also when it comes in two pieces (X28)", async () => {
 		const key = "sk-secret-0123456789";
 		const update = (event: object) => ({
 			raw: JSON.stringify({ type: "message_update", assistantMessageEvent: event }),
@@ -111,7 +111,7 @@ describe("what a run leaves on disk", () => {
 		await run.done;
 	});
 
-	test("X28, S13: a key that the child prints is nowhere on disk and in no event", async () => {
+	test("A key that the child prints is nowhere on disk and in no event (X28, S13)", async () => {
 		const key = 'sk-"secret"/0123456789';
 		const prepared = yard.prepare([
 			{ delta: `my key is ${key}` },
@@ -131,7 +131,7 @@ describe("what a run leaves on disk", () => {
 		assert.match(told, /\[redacted\]/);
 	});
 
-	test("M10: a result that is already there is not replaced, and the run says so", async () => {
+	test("A result that is already there is not replaced, and the run says so (M10)", async () => {
 		const prepared = yard.prepare([{ say: "mine" }]);
 		writeFileSync(join(prepared.directory, "result.json"), "{}");
 		const result = endOf(await startRun(prepared).done);
@@ -144,7 +144,7 @@ describe("what a run leaves on disk", () => {
 		);
 	});
 
-	test("F45: a run whose directory is deleted comes to its end with its answer and its usage", async () => {
+	test("A run whose directory is deleted comes to its end with its answer and its usage (F45)", async () => {
 		const run = yard.start([{ delta: "here" }, { sleep: 300 }, { say: "still here", usage: { input: 9, output: 1 } }]);
 		await run.until(({ partial }) => partial !== "");
 		rmSync(run.directory, { recursive: true });
@@ -154,7 +154,7 @@ describe("what a run leaves on disk", () => {
 		assert.equal(state.usage.input, 9);
 	});
 
-	test("F41: a run whose events cannot be written still has its result, its usage and its counts", async () => {
+	test("A run whose events cannot be written still has its result, its usage and its counts (F41)", async () => {
 		const prepared = yard.prepare([
 			{ tool: "ls", args: {} },
 			{ say: "done", usage: { input: 9, output: 1 } },
@@ -168,7 +168,7 @@ describe("what a run leaves on disk", () => {
 		assert.deepEqual(resultIn(prepared.directory).artifactErrors, result.artifactErrors);
 	});
 
-	test("F42: a limit on the size of files costs lines of the logs, not the run or its result", async () => {
+	test("A limit on the size of files costs lines of the logs, not the run or its result (F42)", async () => {
 		const work: FakeStep = { repeat: 12, steps: [{ tool: "x", args: {}, result: "r".repeat(20_000) }, { tool: "y" }] };
 		const prepared = yard.prepare([work, { say: "the end" }]);
 		const file = join(yard.temporary, "limited.json");
@@ -182,7 +182,7 @@ describe("what a run leaves on disk", () => {
 		assert.equal(result.toolCalls, 24);
 	});
 
-	test("X29: a link that was planted in the directory is not followed", async () => {
+	test("A link that was planted in the directory is not followed (X29)", async () => {
 		const prepared = yard.prepare([{ stderr: "words\n" }, { say: "done" }]);
 		const target = join(yard.temporary, "victim");
 		writeFileSync(target, "precious");
@@ -194,7 +194,7 @@ describe("what a run leaves on disk", () => {
 		assert.match(result.artifactErrors.join(), /stderr\.log: EEXIST.*transcript\.log: EEXIST/);
 	});
 
-	test("a client that sends nonsense is disconnected and hurts nobody; a stranger's end is not the owner's", async () => {
+	test("A client that sends nonsense is disconnected and hurts nobody; a stranger's end is not the owner's", async () => {
 		const run = yard.start([{ delta: "here" }, { sleep: 300 }, { say: "done" }]);
 		await run.until(({ partial }) => partial !== "");
 		const stranger = connect(socketPathOf(run.runId));
@@ -206,7 +206,7 @@ describe("what a run leaves on disk", () => {
 		assert.equal(endOf(await run.done).outcome.kind, "completed");
 	});
 
-	test("a socket directory that others could have prepared is refused at once, with the reason", async () => {
+	test("A socket directory that others could have prepared is refused at once, with the reason", async () => {
 		const prepared = yard.prepare([{ say: "never" }]);
 		const directory = dirname(socketPathOf(prepared.spec.runId));
 		mkdirSync(directory, { recursive: true });
@@ -222,7 +222,7 @@ describe("what a run leaves on disk", () => {
 		}
 	});
 
-	test("a result.json that is none of ours is none", async () => {
+	test("A result.json that is none of ours is none", async () => {
 		const run = yard.start([{ delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		for (const content of ["{}", "[]", '{"outcome":{"kind":"splendid"}}', "{"]) {
@@ -233,7 +233,7 @@ describe("what a run leaves on disk", () => {
 		assert.deepEqual(endOf(await run.done).outcome, { kind: "failed", failure: { kind: "lost" } });
 	});
 
-	test("a run directory without a readable meta.json is a failed start with the reason", async () => {
+	test("A run directory without a readable meta.json is a failed start with the reason", async () => {
 		const prepared = yard.prepare([{ say: "never" }]);
 		rmSync(join(prepared.directory, "meta.json"));
 		const { outcome } = endOf(await startRun(prepared).done);

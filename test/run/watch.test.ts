@@ -23,7 +23,7 @@ describe("looking for a run again", () => {
 		return [await presenceAt(path), control.ok ? "there" : control.error.presence];
 	};
 
-	test("F49: nobody there, or a file that nobody listens to, proves that a supervisor is gone", async () => {
+	test("Nobody there, or a file that nobody listens to, proves that a supervisor is gone (F49)", async () => {
 		assert.deepEqual(await presencesAt(join(yard.temporary, "nobody")), ["absent", "absent"]);
 		const stale = join(yard.temporary, "stale");
 		writeFileSync(stale, "");
@@ -31,7 +31,7 @@ describe("looking for a run again", () => {
 		assert.deepEqual(await presencesAt(join(stale, "below")), ["absent", "absent"]);
 	});
 
-	test("B47: a run without a supervisor is lost, for all who look for it, and the first who does leaves the result", async () => {
+	test("A run without a supervisor is lost, for all who look for it, and the first who does leaves the result (B47)", async () => {
 		const run = yard.start([{ delta: "half" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		const { spec, directory } = yard.prepare("never started");
@@ -51,7 +51,7 @@ describe("looking for a run again", () => {
 		await run.done;
 	});
 
-	test("B47: what a supervisor has written stays, and is what everybody sees", async () => {
+	test("What a supervisor has written stays, and is what everybody sees (B47)", async () => {
 		const run = yard.start([{ say: "the answer" }]);
 		const result = endOf(await run.done);
 		const lost = resultWithout(run.runId, initialState, { kind: "lost" }, 1);
@@ -59,7 +59,7 @@ describe("looking for a run again", () => {
 		assert.deepEqual(resultIn(run.directory).outcome, { kind: "completed", text: "the answer", end: "natural" });
 	});
 
-	test("whoever was detached from a run is not told of its end, also where that comes at the same moment", async () => {
+	test("Whoever was detached from a run is not told of its end, also where that comes at the same moment", async () => {
 		const run = yard.start([{ say: "the answer" }]);
 		await run.done;
 		const detach = new AbortController();
@@ -74,7 +74,7 @@ describe("looking for a run again", () => {
 		assert.equal(state.messageCount, 2, "what it had done before is known");
 	});
 
-	test("a run that cannot be reached for another reason is not touched, and not lost", async () => {
+	test("A run that cannot be reached for another reason is not touched, and not lost", async () => {
 		const run = yard.start([{ delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		symlinkSync("itself", join(yard.temporary, "itself"));

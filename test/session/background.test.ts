@@ -102,7 +102,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		return outcome.kind === "failed" ? outcome.failure.kind : outcome.kind;
 	};
 
-	test("B49, B56, B59, B61: a run is an entry when it starts, and an update, a message and a notification when it ends", async () => {
+	test("A run is an entry when it starts, and an update, a message and a notification when it ends (B49, B56, B59, B61)", async () => {
 		const session = createRecordedSession();
 		const { background, statusOf, store } = open(session);
 		const run = await begin([{ say: "found it", usage: { input: 7, output: 3 } }], background);
@@ -139,7 +139,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	}
 
 	for (const ended of ["while nobody is there", "after the next start"]) {
-		test(`a run whose project is renamed, and that ends ${ended}, is found again with its answer`, async () => {
+		test(`A run whose project is renamed, and that ends ${ended}, is found again with its answer`, async () => {
 			const session = createRecordedSession();
 			const first = open(session);
 			const before = join(yard.temporary, `before ${ended}`);
@@ -166,7 +166,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		});
 	}
 
-	test("a run whose directory is gone is told with that reason", async () => {
+	test("A run whose directory is gone is told with that reason", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ delta: SAID }, { hang: true }], first.background);
@@ -182,7 +182,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.match(session.notifications.at(-1)?.text ?? "", /Its run directory is gone, so nobody knows how it ended: /);
 	});
 
-	test("B58: a run that ended while nobody was there is told at the next start, once", async () => {
+	test("A run that ended while nobody was there is told at the next start, once (B58)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ delta: SAID }, { sleep: 300 }, { say: `${SAID} at last` }], first.background);
@@ -231,7 +231,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.deepEqual(session.of(UPDATE_ENTRY), []);
 	});
 
-	test("B58, B68: a run that goes on is followed again, and told when it ends", async () => {
+	test("A run that goes on is followed again, and told when it ends (B58, B68)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ delta: SAID }, { sleep: 600 }, { say: "at last" }], first.background);
@@ -244,7 +244,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
 	});
 
-	test("B48, W27: a supervisor that is killed loses its run within seconds, with what it had said, and nothing is left", async () => {
+	test("A supervisor that is killed loses its run within seconds, with what it had said, and nothing is left (B48, W27)", async () => {
 		const session = createRecordedSession();
 		const { background, store } = open(session);
 		const run = await begin(TALKS, background);
@@ -261,7 +261,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
 	});
 
-	test("B48: one whose supervisor died while nobody was there is lost at the next start, not running for ever", async () => {
+	test("One whose supervisor died while nobody was there is lost at the next start, not running for ever (B48)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ deaf: true }, ...TALKS], first.background);
@@ -277,7 +277,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
 	});
 
-	test("a person stops a run: it is aborted, in their name, with what it had said", async () => {
+	test("A person stops a run: it is aborted, in their name, with what it had said", async () => {
 		const session = createRecordedSession();
 		const { background } = open(session);
 		const run = await begin(TALKS, background);
@@ -295,7 +295,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(await background.stop(run.runId), `Run ${run.runId} has already ended: aborted`);
 	});
 
-	test("a supervisor that no longer answers is killed when a person stops its run, which is aborted", async () => {
+	test("A supervisor that no longer answers is killed when a person stops its run, which is aborted", async () => {
 		const session = createRecordedSession();
 		const store = createRunStore();
 		const background = createBackground(store, session.port, { unresponsiveMs: 300 });
@@ -311,7 +311,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
 	});
 
-	test("B63, W29: after the session is over nothing is told to it, and the run goes on", async () => {
+	test("After the session is over nothing is told to it, and the run goes on (B63, W29)", async () => {
 		const session = createRecordedSession();
 		const { background } = open(session);
 		const run = await begin([{ delta: SAID }, { sleep: 300 }, { say: "at last" }], background);
@@ -323,7 +323,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.deepEqual(session.warnings, []);
 	});
 
-	test("B61: an update without a message, as kill -9 in the middle of a turn leaves it, is made good by the next start", async () => {
+	test("An update without a message, as kill -9 in the middle of a turn leaves it, is made good by the next start (B61)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ say: "found it" }], first.background);
@@ -338,7 +338,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(session.of(UPDATE_ENTRY).length, 1);
 	});
 
-	test("B61: a message without an update gets its update and no second message", async () => {
+	test("A message without an update gets its update and no second message (B61)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ say: "found it" }], first.background);
@@ -352,7 +352,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(session.notifications.length, 1);
 	});
 
-	test("a reload while pi still holds the message back posts no second one", async () => {
+	test("A reload while pi still holds the message back posts no second one", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		await begin([{ say: "found it" }], first.background);
@@ -363,7 +363,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.deepEqual(session.of(COMPLETION_MESSAGE), []);
 	});
 
-	test("B61: what the session refuses to take is told by the next start, though this process goes on", async () => {
+	test("What the session refuses to take is told by the next start, though this process goes on (B61)", async () => {
 		const session = createRecordedSession();
 		const { background } = open(session);
 		const run = await begin([{ delta: SAID }, { sleep: 200 }, { say: "found it" }], background);
@@ -379,7 +379,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(again.of(UPDATE_ENTRY).length, 1);
 	});
 
-	test("X18: a fork shows a run in its status only: no entry, no message, no notification", async () => {
+	test("A fork shows a run in its status only: no entry, no message, no notification (X18)", async () => {
 		const session = createRecordedSession();
 		const original = open(session);
 		const run = await begin([{ delta: SAID }, { sleep: 500 }, { say: "at last" }], original.background);
@@ -398,7 +398,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
 	});
 
-	test("X14: the usage of a run is billed once, by the session that started it, and that outlives a restart", async () => {
+	test("The usage of a run is billed once, by the session that started it, and that outlives a restart (X14)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ say: "found it", usage: { input: 7, output: 3 } }], first.background);
@@ -419,7 +419,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(second.background.bill(), undefined);
 	});
 
-	test("F49: entries that point to somebody else's directory or socket are never followed", async () => {
+	test("Entries that point to somebody else's directory or socket are never followed (F49)", async () => {
 		const runId = "20260102-030405-0a1b2c3d";
 		const session = createRecordedSession();
 		const { background } = open(session);
@@ -470,7 +470,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	};
 	const SHUT = "Its directory is not private to you any more, so nothing is read from it: ";
 
-	test("B57, B58, B61, B68, X18: a run whose directory others may read is told like any other", async () => {
+	test("A run whose directory others may read is told like any other (B57, B58, B61, B68, X18)", async () => {
 		const session = createRecordedSession();
 		const told = await begin([{ say: "found it" }], open(session).background);
 		await endedIn(session, told.runId);
@@ -506,7 +506,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	];
 	for (const [what, spoil] of spoilt) {
 		const skip = what.startsWith("belongs") && process.getuid?.() !== 0;
-		test(`B57, B58, B61, B68, S21: a run whose directory ${what} is listed and told once as failed, and nothing is read there`, {
+		test(`A run whose directory ${what} is listed and told once as failed, and nothing is read there (B57, B58, B61, B68, S21)`, {
 			skip,
 		}, async () => {
 			const session = createRecordedSession();
@@ -531,7 +531,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		});
 	}
 
-	test("B57, B66, S21: a run whose end the session has needs no directory, and a forged one changes nothing", async () => {
+	test("A run whose end the session has needs no directory, and a forged one changes nothing (B57, B66, S21)", async () => {
 		const session = createRecordedSession();
 		const run = await begin([{ say: "at last" }], open(session).background);
 		await endedIn(session, run.runId);
@@ -545,7 +545,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(session.of(COMPLETION_MESSAGE).length, 1);
 	});
 
-	test("B58, S21: a run that goes on in such a directory is followed by its socket alone, and stopped over it", async () => {
+	test("A run that goes on in such a directory is followed by its socket alone, and stopped over it (B58, S21)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const ends = await begin([{ delta: SAID }, { pause: true }, { say: "at last" }], first.background);
@@ -572,7 +572,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("B48: a supervisor that dies while only its socket is followed loses its run, and nothing is left", async () => {
+	test("A supervisor that dies while only its socket is followed loses its run, and nothing is left (B48)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin(TALKS, first.background);
@@ -589,7 +589,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", run.runId);
 	});
 
-	test("B61, F49: a run whose socket others could have put there is not connected to: its result counts, or it has failed", async () => {
+	test("A run whose socket others could have put there is not connected to: its result counts, or it has failed (B61, F49)", async () => {
 		const session = createRecordedSession();
 		const done = await endedUnseen(createRecordedSession(), "at last");
 		const broken = await endedUnseen(createRecordedSession(), "never seen");
@@ -626,7 +626,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("a run whose directory is gone is lost, and one that lives without it still tells its answer", async () => {
+	test("A run whose directory is gone is lost, and one that lives without it still tells its answer", async () => {
 		const session = createRecordedSession();
 		const { background } = open(session);
 		const lives = await begin([{ delta: SAID }, { sleep: 500 }, { say: "at last" }], background);
@@ -651,7 +651,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("a run that the session cannot take is not started", async () => {
+	test("A run that the session cannot take is not started", async () => {
 		const session = createRecordedSession();
 		const { background, store } = open(session);
 		session.end();
@@ -664,7 +664,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		assert.equal(eventsOf(run).includes('"started"'), false);
 	});
 
-	test("F52: of two processes with the same session one tells, and after its death nobody tells again", async () => {
+	test("Of two processes with the same session one tells, and after its death nobody tells again (F52)", async () => {
 		const session = createRecordedSession();
 		const first = open(session);
 		const run = await begin([{ say: "found it" }], first.background);

@@ -15,7 +15,7 @@ after(() => yard.dispose());
 
 const REFUSED = /has started 100 sub-agents and may start 100 in all \(setting subagents\.maxRunsPerSession\)/;
 
-test("R2, X19: the 101st run of a session is refused, and so is a call that would go beyond", () => {
+test("The 101st run of a session is refused, and so is a call that would go beyond (R2, X19)", () => {
 	const budget = createBudget();
 	assert.equal(budget.claim(90, 100), undefined);
 	assert.match(budget.claim(11, 100) ?? "", /has started 90 sub-agents/);
@@ -23,14 +23,14 @@ test("R2, X19: the 101st run of a session is refused, and so is a call that woul
 	assert.match(budget.claim(1, 100) ?? "", REFUSED);
 });
 
-test("R2: a call beyond the budget starts nothing", async () => {
+test("A call beyond the budget starts nothing (R2)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	recorded.host.budget.reset(100);
 	await assert.rejects(recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] }), REFUSED);
 	assert.deepEqual(recorded.kept, []);
 });
 
-test("R2: runs from before a restart count", () => {
+test("Runs from before a restart count (R2)", () => {
 	const start = {
 		type: "custom",
 		customType: ENTRY_TYPE,

@@ -20,7 +20,7 @@ describe("runs of other sessions in the fleet", () => {
 		} as unknown as FleetHost);
 	const limits = { timeoutMs: 60_000, idleGraceMs: 30_000, repeatedCalls: 0 };
 
-	test("one with 600 messages is watched as a whole, while it runs and after its end, with its task and its limits", async () => {
+	test("One with 600 messages is watched as a whole, while it runs and after its end, with its task and its limits", async () => {
 		const steps = [{ repeat: 300, steps: [{ tool: "read", args: { path: "a.ts" }, result: "text" }] }, { receive: 1 }];
 		const prepared = yard.prepare(steps, { limits, task: "the whole task" });
 		const run = startRun(prepared);

@@ -46,7 +46,7 @@ function person() {
 }
 
 describe("the questions of a session", () => {
-	test("one is shown at a time, over all runs, and each answer goes to the run that asked, with its token", async () => {
+	test("One is shown at a time, over all runs, and each answer goes to the run that asked, with its token", async () => {
 		const { attend, shown, names, questions } = person();
 		const [one, two] = [attend("one"), attend("two")];
 		assert.deepEqual(one.sent, [{ type: "attend", token: "token of one" }]);
@@ -64,7 +64,7 @@ describe("the questions of a session", () => {
 		assert.deepEqual(two.sent.slice(1), [{ type: "answer", id: "q", reply: false, token: "token of two" }]);
 	});
 
-	test("one that is closed disappears without an answer, also when its run's supervisor is gone", async () => {
+	test("One that is closed disappears without an answer, also when its run's supervisor is gone", async () => {
 		const { attend, shown, names } = person();
 		const [one, two] = [attend("one"), attend("two")];
 		one.ask("q");
@@ -79,7 +79,7 @@ describe("the questions of a session", () => {
 		assert.equal(one.sent.length, 1);
 	});
 
-	test("while the fleet view is open nothing is shown, and questions are answered there", async () => {
+	test("While the fleet view is open nothing is shown, and questions are answered there", async () => {
 		const { attend, shown, names, questions } = person();
 		const one = attend("one");
 		one.ask("q");
@@ -96,7 +96,7 @@ describe("the questions of a session", () => {
 		assert.deepEqual(names(), ["one q", "one r"]);
 	});
 
-	test("after a question that ran out of time the run is attended again with the next key", () => {
+	test("After a question that ran out of time the run is attended again with the next key", () => {
 		const { attend, questions, aways } = person();
 		const [one, two] = [attend("one"), attend("two")];
 		one.ask("q");
@@ -108,7 +108,7 @@ describe("the questions of a session", () => {
 		assert.equal(two.sent.length, 1);
 	});
 
-	test("a run that is attended over a new connection keeps its question when the old one closes", async () => {
+	test("A run that is attended over a new connection keeps its question when the old one closes", async () => {
 		const { attend, shown, questions } = person();
 		const old = attend("one");
 		old.ask("q");

@@ -10,7 +10,7 @@ import { ENTRY_TYPE, encodeRun } from "../../src/records/session-entries.ts";
 import { INTERRUPTED_MESSAGE, interruptedNotice, namedRuns, rebuildForeground } from "../../src/session/rebuild.ts";
 import { keptRun } from "../rig/records.ts";
 
-test("X8 X9: of an agent that finished after its caller had died, the session keeps what it handed over", async (t) => {
+test("Of an agent that finished after its caller had died, the session keeps what it handed over (X8, X9)", async (t) => {
 	const root = mkdtempSync(join(tmpdir(), "pi-rebuild-"));
 	t.after(() => rmSync(root, { recursive: true, force: true }));
 	const runId = "20260102-030405-0a1b2c3d";
@@ -38,7 +38,7 @@ test("X8 X9: of an agent that finished after its caller had died, the session ke
 	]);
 });
 
-test("X9: runs that broke off with pi are told to the session once, by name and id", async () => {
+test("Runs that broke off with pi are told to the session once, by name and id (X9)", async () => {
 	const store = createRunStore();
 	const running = keptRun({ sessionId: "00112233445566aa", label: "slow", progress: { kind: "running" } });
 	const entries = [{ type: "custom", customType: ENTRY_TYPE, data: encodeRun(running) }];
@@ -49,7 +49,7 @@ test("X9: runs that broke off with pi are told to the session once, by name and 
 	assert.equal(interruptedNotice(store, [...entries, told]), undefined);
 });
 
-test("X7: every run that the session has an entry of is named by it, on whichever branch", () => {
+test("Every run that the session has an entry of is named by it, on whichever branch (X7)", () => {
 	const entry = (runId: string) => ({
 		type: "custom",
 		customType: ENTRY_TYPE,

@@ -33,7 +33,7 @@ function places(t: TestContext) {
 	return { runs, sessions, write };
 }
 
-test("runs that a session of the project names are spared if its file was changed lately", async (t) => {
+test("Runs that a session of the project names are spared if its file was changed lately", async (t) => {
 	const { runs, sessions, write } = places(t);
 	const [one, two, three] = ["20260101-000000-00000001", "20260101-000000-00000002", "20260101-000000-00000003"];
 	write("a", one);
@@ -47,7 +47,7 @@ test("runs that a session of the project names are spared if its file was change
 	);
 });
 
-test("a session file is read once per change", async (t) => {
+test("A session file is read once per change", async (t) => {
 	const { runs, sessions, write } = places(t);
 	const path = write("a", "20260101-000000-00000001");
 	const [before, later] = [new Date(5_000), new Date(6_000)];
@@ -61,7 +61,7 @@ test("a session file is read once per change", async (t) => {
 	assert.equal((await runsInSessions(runs, { directory: sessions }, SINCE)).size, 0, "it has changed");
 });
 
-test("a session that is open in a living process is spared, however old its file is, and no longer once it is closed", async (t) => {
+test("A session that is open in a living process is spared, however old its file is, and no longer once it is closed", async (t) => {
 	const { runs, write } = places(t);
 	const runId = "20260101-000000-00000001";
 	const open = write("idle", runId);
@@ -83,7 +83,7 @@ test("a session that is open in a living process is spared, however old its file
 	assert.equal(existsSync(mark), false);
 });
 
-test("what is remembered of session files that are gone is removed, and nothing is made where there are no runs", async (t) => {
+test("What is remembered of session files that are gone is removed, and nothing is made where there are no runs", async (t) => {
 	const { runs, sessions, write } = places(t);
 	const path = write("a", "20260101-000000-00000001");
 	await runsInSessions(runs, { directory: sessions }, SINCE);

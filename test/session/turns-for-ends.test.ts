@@ -45,7 +45,7 @@ function session(t: TestContext, { announce = "turn", mode = "tui" } = {}) {
 const ONE_TURN = [[TURN_MESSAGE, { triggerTurn: true }]];
 
 describe("turns for the ends of background runs", () => {
-	test("ends that come together give exactly one turn", (t) => {
+	test("Ends that come together give exactly one turn", (t) => {
 		const { news, turns, pass } = session(t);
 		for (const run of ["one", "two", "three"]) {
 			news.ended(ended(run));
@@ -55,7 +55,7 @@ describe("turns for the ends of background runs", () => {
 		assert.deepEqual(turns, ONE_TURN);
 	});
 
-	test("ends that come while the agent works give one turn when it has settled", (t) => {
+	test("Ends that come while the agent works give one turn when it has settled", (t) => {
 		const { news, turns, pass, work, settle } = session(t);
 		work();
 		news.ended(ended("one"));
@@ -70,7 +70,7 @@ describe("turns for the ends of background runs", () => {
 	});
 
 	for (const options of [{ announce: "quiet" }, { mode: "print" }, { mode: "json" }]) {
-		test(`no turn is given with ${JSON.stringify(options)}`, (t) => {
+		test(`No turn is given with ${JSON.stringify(options)}`, (t) => {
 			const { news, turns, pass, settle } = session(t, options);
 			news.ended(ended("one"));
 			pass(1_000);

@@ -17,7 +17,7 @@ describe("the session id of an agent's call", () => {
 		return request.value;
 	};
 
-	test("is refused when it belongs to delegate_to_subagents or is a run, with the call that would be right [X38]", async () => {
+	test("Is refused when it belongs to delegate_to_subagents or is a run, with the call that would be right [X38]", async () => {
 		const { host, context, delegate, kept } = yard.session();
 		const call = await delegate({ tasks: [task("one", { say: "done" })] });
 		const delegateId = call.result.details.sessionIds[0] ?? "";
@@ -43,7 +43,7 @@ describe("the session id of an agent's call", () => {
 		});
 	});
 
-	test("is taken when nobody knows it, or when none is given", async () => {
+	test("Is taken when nobody knows it, or when none is given", async () => {
 		const { host, context } = yard.session();
 		const free = agentRequest(
 			{ agent: "scout", task: "x", model: undefined, cwd: undefined, sessionId: undefined },

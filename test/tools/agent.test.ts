@@ -76,7 +76,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 	const refused: FakeStep = { tool: "subagent_finalize", args: {}, result: "no", isError: true };
 	const answering = (result: string) => task({ say: "free text" }, finalize({ status: "SUCCESS", result }));
 
-	test("C9 C10 C21: the header, the answer and nothing else; the details", async () => {
+	test("The header, the answer and nothing else; the details (C9, C10, C21)", async () => {
 		const { call } = session();
 		const { text, details, usage, failed } = await call({ agent: "scout", task: answering("# Found\n\nit") });
 		const { sessionId = "", finalized, windows, sessionIds, globalStatus } = details;
@@ -94,7 +94,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("C12 X13: ERROR is an answer, with the reason and what was found", async () => {
+	test("ERROR is an answer, with the reason and what was found (C12, X13)", async () => {
 		const { call } = session();
 		const error: Finalized = { status: "ERROR", error: "no way", result: "a part" };
 		const { text, details, failed } = await call({ agent: "scout", task: task(finalize(error)), sessionId: "id-1" });
@@ -112,7 +112,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		assert.equal(bare.text, "**Status:** ERROR\n**Session ID:** `id-1`\n**Session:** new\n\n---\n\nno way");
 	});
 
-	test("C21 C23 X13: without an answer the call fails, says why, names the session and keeps what was written", async () => {
+	test("Without an answer the call fails, says why, names the session and keeps what was written (C21, C23, X13)", async () => {
 		const { call } = session();
 		const cases: [FakeStep[], string][] = [
 			[reminded("just text"), "Sub-agent ended without a valid subagent_finalize call (3 corrections)"],
@@ -134,7 +134,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		}
 	});
 
-	test("X13: what was handed over counts, whatever happens to pi afterwards", async () => {
+	test("What was handed over counts, whatever happens to pi afterwards (X13)", async () => {
 		const { call } = session();
 		const first = finalize({ status: "SUCCESS", result: "first" });
 		for (const steps of [
@@ -148,7 +148,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		}
 	});
 
-	test("C13 X1 X24: what cannot begin says why, and offers no session to go on with", async () => {
+	test("What cannot begin says why, and offers no session to go on with (C13, X1, X24)", async () => {
 		const { call, cwd } = session();
 		const cases: [SubagentParameters, string][] = [
 			[{ agent: "nobody", task: "x" }, 'Unknown agent: "nobody". Available agents: brief, scout'],
@@ -163,7 +163,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		}
 	});
 
-	test("X1 B5: a call that is none of the forms is refused, with the forms, and nothing is started", async () => {
+	test("A call that is none of the forms is refused, with the forms, and nothing is started (X1, B5)", async () => {
 		const { call, cwd } = session();
 		const cases: [Record<string, unknown>, RegExp][] = [
 			[{ agent: "scout" }, /^subagent needs a task\./],
@@ -205,7 +205,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		assert.ok(!existsSync(join(cwd, ".pi")));
 	});
 
-	test("X1 X2 X16: presets and agents side by side, each in its own words", async () => {
+	test("Presets and agents side by side, each in its own words (X1, X2, X16)", async () => {
 		const { call } = session();
 		const { text, details, failed } = await call({
 			tasks: [
@@ -242,7 +242,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		assert.equal(failed, false);
 	});
 
-	test("C17 X23: one session twice in one call: one of them runs, the other is told which", async () => {
+	test("One session twice in one call: one of them runs, the other is told which (C17, X23)", async () => {
 		const { call, host } = session();
 		const one = {
 			agent: "scout",
@@ -257,7 +257,7 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 		assert.equal(loser?.errorMessage, `The session is in use by run ${completed?.runId}`);
 	});
 
-	test("C29: an abort ends the child, says so and names the session; meanwhile the window shows what it does", async () => {
+	test("An abort ends the child, says so and names the session; meanwhile the window shows what it does (C29)", async () => {
 		const { call } = session();
 		const abort = new AbortController();
 		const seen: SubagentDetails[] = [];

@@ -13,7 +13,7 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 	after(() => yard.dispose());
 	const session: DelegateYard["session"] = (...given) => yard.session(...given);
 
-	test("A22, A23: of 16 tasks never more than 4 children live, and the next starts when one ends", async () => {
+	test("Of 16 tasks never more than 4 children live, and the next starts when one ends (A22, A23)", async () => {
 		const host = session();
 		const started = new Set<string>();
 		let most = 0;
@@ -42,7 +42,7 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 		assert.equal(call.failed, false);
 	});
 
-	test("X19: maxConcurrency is how many run at once", async () => {
+	test("maxConcurrency is how many run at once (X19)", async () => {
 		const host = session({}, { maxConcurrency: 1 });
 		const statuses: number[] = [];
 		await host.delegate(
@@ -79,7 +79,7 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 		assert.ok(Math.max(...firstEnds) < Math.min(...lastEnds), "no call waits until another one is done");
 	});
 
-	test("A58: the time of a task runs from its own start, not while it waits", async () => {
+	test("The time of a task runs from its own start, not while it waits (A58)", async () => {
 		const host = session({}, { maxConcurrency: 1, extend_timeout_debounce: 0 });
 		const tasks = [1, 2, 3].map((index) => ({ ...task(`t${index}`, { sleep: 1_200 }, { say: "x" }), timeout: 3 }));
 		const call = await host.delegate({ tasks });
@@ -91,7 +91,7 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 		]);
 	});
 
-	test("A61, F21: an abort ends what runs and starts nothing more; the signal is not listened to afterwards", async () => {
+	test("An abort ends what runs and starts nothing more; the signal is not listened to afterwards (A61, F21)", async () => {
 		const host = session();
 		const stop = new AbortController();
 		let listeners = 0;
@@ -127,7 +127,7 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 		for (const id of runIdsIn(host)) assert.deepEqual(processesWithEnv("PI_SUBAGENTS_RUN_ID", id), []);
 	});
 
-	test("A61: a signal that was aborted before spawns nothing; the end of the session aborts too", async () => {
+	test("A signal that was aborted before spawns nothing; the end of the session aborts too (A61)", async () => {
 		const host = session();
 		const call = await host.delegate({ tasks: [task("a", { say: "x" })] }, { signal: AbortSignal.abort() });
 		assert.deepEqual(linesOf(call), ["✗ a: error — Sub-agent was aborted (session)"]);
@@ -141,7 +141,7 @@ describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
 		for (const id of runIdsIn(ending)) await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", id);
 	});
 
-	test("A21, A116, X26: updates show the state as it is, soon, and at most ten times a second", async () => {
+	test("Updates show the state as it is, soon, and at most ten times a second (A21, A116, X26)", async () => {
 		const { delegate } = session();
 		const chatter: FakeStep = { repeat: 150, steps: [{ delta: "word\n" }, { sleep: 10 }] };
 		const call = await delegate({

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Value } from "typebox/value";
 import { delegateParameters, parseTasks } from "../../src/tools/delegate-schema.ts";
 
-test("A3, A5, A11, X15, F23: the schema refuses what cannot be", () => {
+test("The schema refuses what cannot be (A3, A5, A11, X15, F23)", () => {
 	const one = { name: "n", prompt: "p" };
 	const good = [
 		{ tasks: [one] },
@@ -46,7 +46,7 @@ test("A3, A5, A11, X15, F23: the schema refuses what cannot be", () => {
 	for (const value of bad) assert.ok(!Value.Check(delegateParameters, value), JSON.stringify(value));
 });
 
-test("A11, A52: of a file one part is asked for; two would silently lose one", () => {
+test("Of a file one part is asked for; two would silently lose one (A11, A52)", () => {
 	const ask = (part: object) => parseTasks({ tasks: [{ name: "n", prompt: "p", files: [{ path: "a", ...part }] }] });
 	const [task] = ask({ start: 2, end: 3 });
 	assert.deepEqual(task?.request.files, [{ kind: "range", path: "a", start: 2, end: 3 }]);
@@ -59,7 +59,7 @@ test("A11, A52: of a file one part is asked for; two would silently lose one", (
 	}
 });
 
-test("X10: a field that a task does not have is refused: a model that is asked for is not silently another one", () => {
+test("A field that a task does not have is refused: a model that is asked for is not silently another one (X10)", () => {
 	const one = { name: "n", prompt: "p" };
 	const ask = (parameters: object) => () => parseTasks(parameters as Parameters<typeof parseTasks>[0]);
 	assert.throws(ask({ tasks: [one, { ...one, model: "m", agent: "a" }] }), {

@@ -23,7 +23,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 	after(() => yard.dispose());
 	const session: DelegateYard["session"] = (...given) => yard.session(...given);
 
-	test("A14, A15, A18, A20: one task, one line, its details", async () => {
+	test("One task, one line, its details (A14, A15, A18, A20)", async () => {
 		const { delegate } = session();
 		const call = await delegate({ tasks: [task("scout", { say: "found it", usage: { input: 12, output: 3 } })] });
 		const { details, usage } = call.result;
@@ -59,7 +59,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("A16, A24, X13, X17: what became of each task, in task order whoever ends first", async () => {
+	test("What became of each task, in task order whoever ends first (A16, A24, X13, X17)", async () => {
 		const { delegate } = session({}, { looping_tool_count: 3, extend_timeout_debounce: 0 });
 		const call = await delegate({
 			tasks: [
@@ -99,7 +99,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.equal(call.result.details.windows[7]?.timeout, 1);
 	});
 
-	test("A82: a pi that cannot be started", async () => {
+	test("A pi that cannot be started (A82)", async () => {
 		const { delegate } = session({ command: { command: "/nowhere/pi", args: [] } });
 		const call = await delegate({ tasks: [task("a", { say: "x" })] });
 		assert.match(linesOf(call)[0] ?? "", /^✗ a: error — Failed to spawn sub-agent process: .*ENOENT \(session\)$/);
@@ -107,7 +107,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.equal(call.failed, true);
 	});
 
-	test("X13: a call whose tasks all failed is a failed call, with its details and its usage", async () => {
+	test("A call whose tasks all failed is a failed call, with its details and its usage (X13)", async () => {
 		const { delegate } = session();
 		const failing = { say: "", stopReason: "error", errorMessage: "500", usage: { input: 4, output: 0 } } as const;
 		const call = await delegate({
@@ -122,7 +122,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		]);
 	});
 
-	test("A28, A29: an unknown profile fails its task alone; the task's own comes before the default", async () => {
+	test("An unknown profile fails its task alone; the task's own comes before the default (A28, A29)", async () => {
 		const { delegate } = session();
 		const call = await delegate({
 			tasks: [task("a", { say: "x" }), { ...task("b", { say: "x" }), profile: "two" }],
@@ -141,7 +141,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("A70, X5, X10, X12: how a child is started: no prompt among its arguments, the parent's model, no session", async () => {
+	test("How a child is started: no prompt among its arguments, the parent's model, no session (A70, X5, X10, X12)", async () => {
 		const { delegate, context, kept } = session({ model: { provider: "mock", id: "mock-2" } });
 		await delegate({ tasks: [task("a", { argv: true }, { packet: true })] });
 		const said = saidIn(kept);
@@ -159,7 +159,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.equal(JSON.parse(said?.[1] ?? "").prompt, promptOf({ argv: true }, { packet: true }));
 	});
 
-	test("X10: with inheritModel off the child uses pi's own default", async () => {
+	test("With inheritModel off the child uses pi's own default (X10)", async () => {
 		const { delegate, kept } = session({ model: { provider: "mock", id: "mock-2" } }, { inheritModel: false });
 		await delegate({ tasks: [task("a", { argv: true })] });
 		const [args = ""] = saidIn(kept);
@@ -167,7 +167,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		assert.doesNotMatch(args, /--model/);
 	});
 
-	test("A49: files stand before the prompt, as the packet has it; A6: in the task's own directory", async () => {
+	test("Files stand before the prompt, as the packet has it; A6: in the task's own directory (A49)", async () => {
 		const { delegate, context, kept } = session();
 		mkdirSync(join(context.cwd, "sub"));
 		writeFileSync(join(context.cwd, "sub", "a.txt"), "one\ntwo\n");
@@ -197,7 +197,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		]);
 	});
 
-	test("X7, X9: every run leaves its trail and two entries, every refused task one", async () => {
+	test("Every run leaves its trail and two entries, every refused task one (X7, X9)", async () => {
 		const { delegate, context, kept } = session();
 		const call = await delegate({ tasks: [task("a", { say: "x" }), { ...task("b", { say: "x" }), cwd: "x" }] });
 		const [runId = "", ...others] = runIdsIn({ context });
@@ -211,7 +211,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		]);
 	});
 
-	test("A28, W8: one task that cannot be prepared leaves the others alone", async () => {
+	test("One task that cannot be prepared leaves the others alone (A28, W8)", async () => {
 		const host = session();
 		const files = [{ path: "a\0b", head: 1 }];
 		const call = await host.delegate({
@@ -228,7 +228,7 @@ describe("delegate_to_subagents", { concurrency: 3 }, () => {
 		]);
 	});
 
-	test("if the agent directory cannot be written, runs are kept in the project, with one warning [X7]", async () => {
+	test("If the agent directory cannot be written, runs are kept in the project, with one warning [X7]", async () => {
 		const host = session();
 		const runs = homeRunsOf({ cwd: host.context.cwd, agentDirectory: process.env.PI_CODING_AGENT_DIR ?? "" });
 		mkdirSync(dirname(runs), { recursive: true });

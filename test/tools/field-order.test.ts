@@ -6,7 +6,7 @@ import { subagentParameters } from "../../src/tools/subagent-schema.ts";
 import { createYard } from "../rig/fake-run.ts";
 import { createRecordedHost } from "../rig/recorded-host.ts";
 
-test("issue 9.1: what decides how a child is started comes before the long texts", (context) => {
+test("Issue 9.1: what decides how a child is started comes before the long texts", (context) => {
 	const one = ["preset", "agent", "sessionId", "model", "cwd", "task"];
 	assert.deepEqual(Object.keys(delegateParameters.properties), ["profile", "tasks"]);
 	assert.deepEqual(Object.keys(delegateParameters.properties.tasks.items.properties), [

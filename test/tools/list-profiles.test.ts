@@ -40,7 +40,7 @@ function writeMany(): void {
 }
 
 describe("list_subagent_profiles stays short", () => {
-	test("a thousand definitions make at most 8 kB of whole lines, and the number of the others", async () => {
+	test("A thousand definitions make at most 8 kB of whole lines, and the number of the others", async () => {
 		writeMany();
 		const { text, details } = await list();
 		assert.ok(Buffer.byteLength(text) <= 8_000, `${Buffer.byteLength(text)} bytes`);
@@ -53,7 +53,7 @@ describe("list_subagent_profiles stays short", () => {
 		assert.equal(Object.keys(details.profiles ?? {}).length, shown.length);
 	});
 
-	test("a part of a name, in any case, leaves the others out; one that fits nothing names what there is", async () => {
+	test("A part of a name, in any case, leaves the others out; one that fits nothing names what there is", async () => {
 		writeMany();
 		yard.write("agent/agent-profiles/Reviewer.md", markdown("Reviewer"));
 		const found = await list("REVIEW");
@@ -65,7 +65,7 @@ describe("list_subagent_profiles stays short", () => {
 		assert.ok(Buffer.byteLength((await list("x".repeat(100_000))).text) <= 8_000);
 	});
 
-	test("problems are bounded too, and never crowd out the definitions", async () => {
+	test("Problems are bounded too, and never crowd out the definitions", async () => {
 		yard.write("agent/agent-profiles/fine.md", markdown("fine"));
 		for (let at = 0; at < 300; at++) yard.write(`agent/agent-profiles/b${at}.md`, "---\nname: [\n---\n");
 		const { text } = await list();

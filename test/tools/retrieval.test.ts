@@ -36,7 +36,7 @@ async function ask(
 
 const said = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
 
-test("A95, A97, A100, W20: the output is all text of the last message of the latest run", async () => {
+test("The output is all text of the last message of the latest run (A95, A97, A100, W20)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const first = await recorded.delegate({
 		tasks: [
@@ -63,13 +63,13 @@ test("A95, A97, A100, W20: the output is all text of the last message of the lat
 	assert.deepEqual([again.details.runCount, again.details.taskName], [2, "again"]);
 });
 
-test("A96: a run without any text says so", async () => {
+test("A run without any text says so (A96)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text: " \n" }) }));
 	assert.equal((await ask("output", recorded, "s")).text, "(no text output from sub-agent)");
 });
 
-test("issue 9.4: offset and limit return lines of the output; without them it is whole", async () => {
+test("Issue 9.4: offset and limit return lines of the output; without them it is whole", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const long = Array.from({ length: 20_000 }, (_, at) => `line ${at + 1}`).join("\n");
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
@@ -87,14 +87,14 @@ test("issue 9.4: offset and limit return lines of the output; without them it is
 	for (const wrong of [0, -1, 1.5, "1"]) assert.equal(Value.Check(properties.offset, wrong), false, String(wrong));
 });
 
-test("A98, A104: a session that is not known is an error that names it", async () => {
+test("A session that is not known is an error that names it (A98, A104)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const expected = /^Error: Session "x" not found\. The session may have expired or the ID is incorrect\.$/;
 	await assert.rejects(ask("output", recorded, "x"), expected);
 	await assert.rejects(ask("session", recorded, "x"), expected);
 });
 
-test("A101, A103: a transcript has the texts as they are, and calls and results cut", async () => {
+test("A transcript has the texts as they are, and calls and results cut (A101, A103)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const prompt = promptOf(
 		{ tool: "bash", args: { command: "x".repeat(200) }, result: "r".repeat(600) },
@@ -124,7 +124,7 @@ test("A101, A103: a transcript has the texts as they are, and calls and results 
 	});
 });
 
-test("A102: several runs have headers and are separated, and an error is told once", async () => {
+test("Several runs have headers and are separated, and an error is told once (A102)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { store } = recorded.host;
 	store.put(
@@ -141,7 +141,7 @@ test("A102: several runs have headers and are separated, and an error is told on
 	assert.equal(text, "=== Run 1/2 (completed) ===\none\n---\n=== Run 2/2 (error) ===\ntwo\n[Error: it broke]");
 });
 
-test("W19: what was said is read from the run directory, and from the session's own entry when that is gone", async () => {
+test("What was said is read from the run directory, and from the session's own entry when that is gone (W19)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const long = "long ".repeat(20_000);
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
@@ -152,7 +152,7 @@ test("W19: what was said is read from the run directory, and from the session's 
 	assert.equal((await ask("output", recorded, id)).text.startsWith("long long"), true);
 });
 
-test("A101, A43: an answer too long for the session's entry is told as far as that goes, in transcripts too", async () => {
+test("An answer too long for the session's entry is told as far as that goes, in transcripts too (A101, A43)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const text = `${"x".repeat(16_000)}\n[9 more characters were not kept in the session]`;
 	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text, messages: [], messageCount: 0 }) }));
@@ -163,7 +163,7 @@ test("A101, A43: an answer too long for the session's entry is told as far as th
 	assert.match(again.text, /Assistant: x{16000}\n\[9 more characters were not kept in the session\]\n\nInstructions:/);
 });
 
-test("A89: a session that cannot be written to costs a warning, not the delegation", async () => {
+test("A session that cannot be written to costs a warning, not the delegation (A89)", async () => {
 	const recorded = createRecordedHost({
 		cwd: yard.project,
 		appendEntry: () => {
@@ -178,7 +178,7 @@ test("A89: a session that cannot be written to costs a warning, not the delegati
 	);
 });
 
-test("A87: every task is kept once when it ends, for whatever reason it ends", async () => {
+test("Every task is kept once when it ends, for whatever reason it ends (A87)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	await recorded.delegate({
 		tasks: [
@@ -192,7 +192,7 @@ test("A87: every task is kept once when it ends, for whatever reason it ends", a
 	assert.deepEqual(ends.sort(), ["broken", "fine", "lost", "unknown"]);
 });
 
-test("A41: of two calls at once that go on with one session the second is refused", async () => {
+test("Of two calls at once that go on with one session the second is refused (A41)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
 	const id = result.details.sessionIds[0] ?? "";
@@ -225,7 +225,7 @@ test("A call that cannot resume one of its sessions is refused, and leaves the o
 	assert.match(call.lines[0] ?? "", /^✓ again: completed/);
 });
 
-test("X8: a call that was refused hides nothing that its session said before", async () => {
+test("A call that was refused hides nothing that its session said before (X8)", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
 	const id = result.details.sessionIds[0] ?? "";
@@ -239,7 +239,7 @@ test("X8: a call that was refused hides nothing that its session said before", a
 	assert.equal((await ask("output", recorded, run?.runId ?? "")).text, "ok: hello", "a run's own id does as well");
 });
 
-test("every id that was shown stays readable and resumable, however many sessions came after it", async () => {
+test("Every id that was shown stays readable and resumable, however many sessions came after it", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const first = await recorded.delegate({ tasks: [{ name: "first", prompt: promptOf({ say: "the first answer" }) }] });
 	const id = first.result.details.sessionIds[0] ?? "";
@@ -255,7 +255,7 @@ test("every id that was shown stays readable and resumable, however many session
 	assert.match(text, /^=== Run 1\/2 \(completed\) ===/);
 });
 
-test("after pi has deleted a run its output says that, and when", async () => {
+test("After pi has deleted a run its output says that, and when", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "kept words" }) }] });
 	const id = result.details.sessionIds[0] ?? "";
@@ -271,7 +271,7 @@ test("after pi has deleted a run its output says that, and when", async () => {
 	assert.match((await ask("session", recorded, id)).text, /kept words\n\[its run directory was deleted at 2030/);
 });
 
-test("a run directory that somebody else has removed is told as gone, and a transcript says how many messages are missing", async () => {
+test("A run directory that somebody else has removed is told as gone, and a transcript says how many messages are missing", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const steps = [
 		{ repeat: 15, steps: ["ls", "cat"].map((tool) => ({ tool, result: "r".repeat(2_000) })) },
@@ -287,7 +287,7 @@ test("a run directory that somebody else has removed is told as gone, and a tran
 	assert.match(text, /the end\n\[its run directory is gone; this is what the session kept of it\]$/);
 });
 
-test("the transcript of a resumed session tells each run once", async () => {
+test("The transcript of a resumed session tells each run once", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "first answer" }) }] });
 	const id = result.details.sessionIds[0] ?? "";
@@ -299,7 +299,7 @@ test("the transcript of a resumed session tells each run once", async () => {
 	assert.equal(later.split("\n").slice(0, 2).join("\n"), `=== Run 2/2 (completed) ===\n${long}`);
 });
 
-test("a message that was too long to be kept is told as such in its place", async () => {
+test("A message that was too long to be kept is told as such in its place", async () => {
 	const recorded = createRecordedHost({ cwd: yard.project });
 	const steps = [{ say: "before" }, { tool: "cat", result: "x".repeat(17 * 1024 * 1024) }, { say: "after" }];
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf(...steps) }] });

@@ -38,7 +38,7 @@ const read = (path: string) => readFileSync(join(yard.project, path), "utf8");
 const files = () => contentOf(yard.project, [".git"]);
 
 describe("changes of a run that are put into the project", { skip: treeMissing() }, () => {
-	test("written, new, deleted, executable and linked files are applied, and undone to the byte [W5]", async () => {
+	test("Written, new, deleted, executable and linked files are applied, and undone to the byte [W5]", async () => {
 		for (const path of ["a", "gone/deep", "mode", "dir/x", "tofile/z"]) yard.write(path, `${path}\n`);
 		yard.commit();
 		yard.write("a", "not committed\n");
@@ -62,7 +62,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.equal(git(yard.project, "rev-parse", "--verify", run.branch).length, 40);
 	});
 
-	test("a file that somebody changed since is a conflict and stays; the second of two runs that meet has one [W5]", async () => {
+	test("A file that somebody changed since is a conflict and stays; the second of two runs that meet has one [W5]", async () => {
 		for (const path of ["both", "deleted", "edited"]) yard.write(path, "start\n");
 		yard.commit();
 		const first = await yard.run("echo first > both; echo 1 > one");
@@ -78,7 +78,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.deepEqual((await apply(second)).applied, ["edited"], "what fits later is applied later");
 	});
 
-	test("a file that was changed after it was applied is not undone [W5]", async () => {
+	test("A file that was changed after it was applied is not undone [W5]", async () => {
 		for (const path of ["a", "b"]) yard.write(path, "start\n");
 		yard.commit();
 		const run = await yard.run("echo run > a; echo run > b; echo run > c");
@@ -88,7 +88,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.deepEqual([read("a"), read("b"), existsSync(join(yard.project, "c"))], ["start\n", "mine\n", false]);
 	});
 
-	test("a file that somebody changed before the state of the project was written down is a conflict too [W5]", async () => {
+	test("A file that somebody changed before the state of the project was written down is a conflict too [W5]", async () => {
 		for (const path of ["a", "b"]) yard.write(path, "start\n");
 		yard.commit();
 		const run = await yard.run("echo run >> a; echo run >> b", {
@@ -99,7 +99,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.equal(read("a"), "start\nby the person\n");
 	});
 
-	test("configuration that programs read, paths below a link and links that leave the project are never applied", async () => {
+	test("Configuration that programs read, paths below a link and links that leave the project are never applied", async () => {
 		yard.write("a", "1\n");
 		const outside = join(yard.root, "outside");
 		mkdirSync(outside);
@@ -123,7 +123,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.deepEqual(contentOf(outside), before);
 	});
 
-	test("without a repository files are copied where their last change is older than the run", async () => {
+	test("Without a repository files are copied where their last change is older than the run", async () => {
 		for (const path of ["a", "b", "c"]) yard.write(path, "start\n");
 		const run = await yard.run("echo run > a; rm b; echo run > c; echo run > d");
 		startedAt = Date.now();
@@ -135,7 +135,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		assert.deepEqual([read("a"), read("b"), existsSync(join(yard.project, "d"))], ["start\n", "start\n", false]);
 	});
 
-	test("a directory that cannot be written is a conflict, and nothing half-written is left", {
+	test("A directory that cannot be written is a conflict, and nothing half-written is left", {
 		skip: process.getuid?.() === 0 && "root can write everywhere",
 	}, async () => {
 		yard.write("closed/a", "start\n");
@@ -148,7 +148,7 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 		chmodSync(join(yard.project, "closed"), 0o755);
 	});
 
-	test("diff shows them, discard deletes branch and layer, and leaves a branch that has moved on", async () => {
+	test("Diff shows them, discard deletes branch and layer, and leaves a branch that has moved on", async () => {
 		yard.write("a", "1\n");
 		yard.commit();
 		const run = await yard.run("echo 2 > a");

@@ -22,7 +22,7 @@ const changedOn = (branch: string, directory = yard.project) =>
 const stuck = (at: ChangesPlace): string => (at.kind === "stuck" ? at.why : JSON.stringify(at));
 
 describe("what a run changed comes back as a commit", { skip: treeMissing() }, () => {
-	test("files, modes, links, deletions, and directories that were removed, made again or replaced by files [W3]", async () => {
+	test("Files, modes, links, deletions, and directories that were removed, made again or replaced by files [W3]", async () => {
 		for (const path of [
 			"a",
 			"gone",
@@ -57,7 +57,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(git(yard.project, "fsck", "--full", "--strict"), "");
 	});
 
-	test("names with spaces, line breaks, signs and other letters, whatever they look like to git [W3]", async () => {
+	test("Names with spaces, line breaks, signs and other letters, whatever they look like to git [W3]", async () => {
 		yard.commit();
 		const names = [
 			"with space",
@@ -74,7 +74,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.deepEqual(changes.files.map(({ path }) => path).sort(), [...names].sort());
 	});
 
-	test("what the person changes meanwhile is not among the changes of the run [W3]", async () => {
+	test("What the person changes meanwhile is not among the changes of the run [W3]", async () => {
 		for (const path of ["mine", "theirs", "dir/mine"]) yard.write(path, "start\n");
 		yard.commit();
 		const { branch } = await yard.run("echo run > theirs; echo run > dir/new", {
@@ -83,7 +83,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.deepEqual(changedOn(branch), ["A\tdir/new", "M\ttheirs"]);
 	});
 
-	test("uncommitted, staged and untracked files are in the commit below it; ignored files are counted [W3]", async () => {
+	test("Uncommitted, staged and untracked files are in the commit below it; ignored files are counted [W3]", async () => {
 		yard.write("tracked", "1\n");
 		yard.write(".gitignore", "*.log\n/out/\n");
 		yard.commit();
@@ -103,7 +103,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.deepEqual(git(yard.project, "status", "--porcelain").split("\n"), ["A  staged", " M tracked", "?? loose"]);
 	});
 
-	test("nothing of the project's git configuration is run: hooks, monitor, filters, drivers, signing [W3]", async () => {
+	test("Nothing of the project's git configuration is run: hooks, monitor, filters, drivers, signing [W3]", async () => {
 		const alarm = createAlarm(yard);
 		yard.write("file.txt", "one\n");
 		yard.write(".gitattributes", "* filter=evil diff=evil merge=evil\n");
@@ -141,7 +141,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.notEqual(alarm.rang(), "");
 	});
 
-	test("a configuration, attributes and a repository that the run itself wrote change nothing about that [W1 W3]", async () => {
+	test("A configuration, attributes and a repository that the run itself wrote change nothing about that [W1 W3]", async () => {
 		const alarm = createAlarm(yard);
 		yard.write("file.txt", "one\n");
 		yard.commit();
@@ -160,7 +160,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(alarm.rang(), "");
 	});
 
-	test("commits and branches that the run made stay in its layer; what they changed is on the branch [W3]", async () => {
+	test("Commits and branches that the run made stay in its layer; what they changed is on the branch [W3]", async () => {
 		yard.write("a", "1\n");
 		yard.commit();
 		const identity = "-c user.name=x -c user.email=x@x";
@@ -169,7 +169,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(git(yard.project, "branch", "--format=%(refname:short)"), `main\n${branch}`);
 	});
 
-	test("a repository without a commit gets a branch whose base has no parent [W3]", async () => {
+	test("A repository without a commit gets a branch whose base has no parent [W3]", async () => {
 		git(yard.project, "init", "-q", "-b", "main", ".");
 		yard.write("loose", "l\n");
 		const { branch } = await yard.run("echo 1 > a");
@@ -177,7 +177,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(git(yard.project, "rev-list", "--count", branch), "2");
 	});
 
-	test("a lock on the person's index is neither waited for nor taken away", async () => {
+	test("A lock on the person's index is neither waited for nor taken away", async () => {
 		yard.write("a", "1\n");
 		yard.commit();
 		yard.write(".git/index.lock", "");
@@ -186,7 +186,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.ok(existsSync(join(yard.project, ".git/index.lock")));
 	});
 
-	test("from a subdirectory all of the repository is the project, and its base is whole [W3]", async () => {
+	test("From a subdirectory all of the repository is the project, and its base is whole [W3]", async () => {
 		yard.write("top.txt", "t\n");
 		yard.write("sub/dir/a", "1\n");
 		yard.commit();
@@ -198,7 +198,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(git(yard.project, "show", `${branch}~1:top.txt`), "changed");
 	});
 
-	test("in a linked worktree, also of a repository outside of the home, a commit works inside and changes nothing outside [W11]", async () => {
+	test("In a linked worktree, also of a repository outside of the home, a commit works inside and changes nothing outside [W11]", async () => {
 		const main = join(yard.root, "main");
 		mkdirSync(main);
 		writeFileSync(join(main, "a"), "1\n");
@@ -214,7 +214,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.deepEqual(changedOn(branch, main), ["M\ta"]);
 	});
 
-	test("files of a submodule are named, and not on the branch; a submodule as the project has a branch of its own", async () => {
+	test("Files of a submodule are named, and not on the branch; a submodule as the project has a branch of its own", async () => {
 		const library = join(yard.root, "library");
 		mkdirSync(library);
 		writeFileSync(join(library, "l"), "1\n");
@@ -233,7 +233,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(git(yard.project, "status", "--porcelain"), "");
 	});
 
-	test("without a repository the files are listed, and where they are [W4]", async () => {
+	test("Without a repository the files are listed, and where they are [W4]", async () => {
 		yard.write("a", "1\n");
 		yard.write("b", "1\n");
 		const { changes, directory } = await yard.run("echo 2 > a; rm b; echo 3 > c");
@@ -247,7 +247,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.deepEqual(readdirSync(yard.project), ["a", "b"]);
 	});
 
-	test("our own .pi/subagents is never on a branch; other files of .pi are", async () => {
+	test("Our own .pi/subagents is never on a branch; other files of .pi are", async () => {
 		yard.commit();
 		yard.write(".pi/subagents/untracked.md", "u\n");
 		const { changes, branch } = await yard.run("echo x > .pi/subagents/evil.md; echo y > .pi/notes");
@@ -256,7 +256,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(git(yard.project, "ls-tree", "-r", "--name-only", branch), ".pi/notes");
 	});
 
-	test("where no branch can be made, the reason and the place of the files are told", async () => {
+	test("Where no branch can be made, the reason and the place of the files are told", async () => {
 		yard.write("a", "1\n");
 		yard.commit();
 		git(yard.project, "branch", "subagents"); // a branch of this name leaves no room for others below it
@@ -265,7 +265,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.equal(readFileSync(join(directory, "layers/project/up/a"), "utf8"), "2\n");
 	});
 
-	test("files and directories that the run closed to itself come back, and are removed with the run [W10]", async () => {
+	test("Files and directories that the run closed to itself come back, and are removed with the run [W10]", async () => {
 		yard.write("a", "1\n");
 		yard.commit();
 		const { branch, directory } = await yard.run(
@@ -277,7 +277,7 @@ describe("what a run changed comes back as a commit", { skip: treeMissing() }, (
 		assert.ok(!existsSync(directory));
 	});
 
-	test("a file that the person cannot read is left out of the base, and nothing fails because of it", async () => {
+	test("A file that the person cannot read is left out of the base, and nothing fails because of it", async () => {
 		yard.write("a", "1\n");
 		yard.commit();
 		const secret = yard.write("secret", "s\n", 0o000);

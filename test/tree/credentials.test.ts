@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe("tokens that a run's pi has renewed", () => {
-	test("are put into the person's auth.json, and nothing else of the run's file is", async () => {
+	test("Are put into the person's auth.json, and nothing else of the run's file is", async () => {
 		const other = { type: "api_key", key: "mine" };
 		write(real(), { claude: oauth("old", 1, { account: "me" }), other });
 		write(ofRun(), {
@@ -46,7 +46,7 @@ describe("tokens that a run's pi has renewed", () => {
 		assert.equal(existsSync(`${real()}.lock`), false);
 	});
 
-	test("are left alone where they could be run, are not newer, or are of another kind", async () => {
+	test("Are left alone where they could be run, are not newer, or are of another kind", async () => {
 		const before = { claude: oauth("old", 5), key: { type: "api_key", key: "mine" } };
 		for (const claude of [
 			oauth("!evil", 9),
@@ -67,7 +67,7 @@ describe("tokens that a run's pi has renewed", () => {
 		}
 	});
 
-	test("wait for pi's lock, and take one over whose owner has died", async () => {
+	test("Wait for pi's lock, and take one over whose owner has died", async () => {
 		write(real(), { claude: oauth("old", 1) });
 		write(ofRun(), { claude: oauth("new", 2) });
 		mkdirSync(`${real()}.lock`);
@@ -84,7 +84,7 @@ describe("tokens that a run's pi has renewed", () => {
 		assert.equal(read().claude.access, "newer");
 	});
 
-	test("are not looked for where the run has no auth.json of its own", async () => {
+	test("Are not looked for where the run has no auth.json of its own", async () => {
 		write(real(), { claude: oauth("old", 1) });
 		await keepTokens(plan, "claude");
 		assert.deepEqual(read(), { claude: oauth("old", 1) });

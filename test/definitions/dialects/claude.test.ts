@@ -6,7 +6,7 @@ import { allBut, became, file, only, refusal, toolsOf, used } from "./reading.ts
 const claude = "claude" as const;
 
 describe("an agent of Claude Code", () => {
-	test("all that a usual file says", () => {
+	test("All that a usual file says", () => {
 		const definition = used(
 			claude,
 			"name: code-reviewer",
@@ -44,7 +44,7 @@ describe("an agent of Claude Code", () => {
 		assert.equal(became(definition, "color"), "not used");
 	});
 
-	test("a name with other characters becomes one that can be called, and without a name the file's is taken", () => {
+	test("A name with other characters becomes one that can be called, and without a name the file's is taken", () => {
 		const named = (line: string) => used(claude, line, "description: d").name;
 		assert.equal(named('name: "Code Reviewer 👀"'), "Code-Reviewer");
 		assert.equal(named("name: team/code.reviewer"), "team-code-reviewer");
@@ -54,7 +54,7 @@ describe("an agent of Claude Code", () => {
 		assert.equal(parsed.kind === "definition" && parsed.writtenName, "Code Reviewer");
 	});
 
-	test("tools are a text or a list, in any case; nothing, none and an empty list mean no tools, * and all no restriction", () => {
+	test("Tools are a text or a list, in any case; nothing, none and an empty list mean no tools, * and all no restriction", () => {
 		const tools = (value: string) => toolsOf(claude, "name: x", `tools: ${value}`);
 		assert.deepEqual(tools("[READ, multiedit, Edit]"), only("read", "edit"));
 		assert.deepEqual(tools("Read Grep Glob"), only("read", "grep", "find"));
@@ -64,19 +64,19 @@ describe("an agent of Claude Code", () => {
 		assert.deepEqual(toolsOf(claude, "name: x"), { kind: "inherit" });
 	});
 
-	test("tools that only other programs have stay in the list, for the session to leave out", () => {
+	test("Tools that only other programs have stay in the list, for the session to leave out", () => {
 		const tools = toolsOf(claude, "name: x", "tools: Read, WebSearch, TodoWrite, mcp__github__search, mcp__fs__*");
 		assert.deepEqual(tools, only("read", "WebSearch", "TodoWrite", "mcp__github__search", "mcp__fs__*"));
 	});
 
-	test("a part of a tool is no tool: it is left out, and where nothing else is left the file cannot be called", () => {
+	test("A part of a tool is no tool: it is left out, and where nothing else is left the file cannot be called", () => {
 		const definition = used(claude, "name: x", "tools: Read, Bash(git diff:*), Bash(npm run test, npm run lint)");
 		assert.deepEqual(definition.tools, only("read"));
 		assert.match(became(definition, "tools") ?? "", /left out: Bash\(git diff:\*\)/);
 		assert.match(refusal(claude, "name: x", "tools: Bash(git:*)"), /no tool of "tools" is left \(Bash\(git:\*\)\)/);
 	});
 
-	test("what is denied is taken away from what is allowed, or from all", () => {
+	test("What is denied is taken away from what is allowed, or from all", () => {
 		assert.deepEqual(toolsOf(claude, "name: x", "disallowedTools: Write, Edit"), allBut("write", "edit"));
 		assert.deepEqual(
 			toolsOf(claude, "name: x", "tools: Read, Write, Bash", "disallowedTools: [write]"),
@@ -91,7 +91,7 @@ describe("an agent of Claude Code", () => {
 		assert.deepEqual(toolsOf(claude, "name: x", 'disallowedTools: "*"'), { kind: "none" });
 	});
 
-	test("a part that is denied takes the whole tool away, and powershell goes with bash", () => {
+	test("A part that is denied takes the whole tool away, and powershell goes with bash", () => {
 		assert.deepEqual(toolsOf(claude, "name: x", "disallowedTools: Bash(rm:*)"), allBut("bash", "powershell"));
 		assert.deepEqual(
 			toolsOf(claude, "name: x", "disallowedTools: NotebookEdit"),
@@ -99,7 +99,7 @@ describe("an agent of Claude Code", () => {
 		);
 	});
 
-	test("modes that forbid changes take edit, write and the shells away; modes that only ask take nothing", () => {
+	test("Modes that forbid changes take edit, write and the shells away; modes that only ask take nothing", () => {
 		const readOnly = allBut("edit", "write", "bash", "powershell");
 		assert.deepEqual(toolsOf(claude, "name: x", "permissionMode: plan"), readOnly);
 		assert.deepEqual(toolsOf(claude, "name: x", "permissionMode: dontAsk"), readOnly);
@@ -110,7 +110,7 @@ describe("an agent of Claude Code", () => {
 		assert.match(refusal(claude, "name: x", "permissionMode: paranoid"), /"permissionMode: paranoid" is not known/);
 	});
 
-	test("a hook for tools takes those tools away, and any other hook makes the file uncallable", () => {
+	test("A hook for tools takes those tools away, and any other hook makes the file uncallable", () => {
 		const hook = (event: string, matcher: string) => [
 			"name: x",
 			"hooks:",
@@ -126,7 +126,7 @@ describe("an agent of Claude Code", () => {
 		assert.match(refusal(claude, "name: x", "hooks: [1]"), /"hooks" cannot be run/);
 	});
 
-	test("a restriction that nobody can keep, or that nobody knows, makes the file uncallable and names the field", () => {
+	test("A restriction that nobody can keep, or that nobody knows, makes the file uncallable and names the field", () => {
 		for (const line of [
 			"isolation: worktree",
 			"permissions: strict",
@@ -147,7 +147,7 @@ describe("an agent of Claude Code", () => {
 		assert.deepEqual(toolsOf(claude, "name: x", "isolation: none", "readonly: false"), { kind: "inherit" });
 	});
 
-	test("no model, inherit and an effort", () => {
+	test("No model, inherit and an effort", () => {
 		assert.deepEqual(used(claude, "name: x", "model: inherit", "effort: high").model, {
 			rule: "foreign",
 			provider: undefined,
@@ -163,14 +163,14 @@ describe("an agent of Claude Code", () => {
 		assert.equal(used(claude, "name: x", "maxTurns: 7").budget.turns, 7);
 	});
 
-	test("fields that do nothing here are said to be not used", () => {
+	test("Fields that do nothing here are said to be not used", () => {
 		const definition = used(claude, "name: x", "skills: [a]", "memory: user", "mcpServers: [github]", "version: 2");
 		for (const field of ["skills", "memory", "mcpServers", "version"]) {
 			assert.match(became(definition, field) ?? "", /^not used/, field);
 		}
 	});
 
-	test("an unquoted colon is read, with a warning, and the fields after it are not lost", () => {
+	test("An unquoted colon is read, with a warning, and the fields after it are not lost", () => {
 		const parsed = parseForeign(
 			[
 				"---",
@@ -197,12 +197,12 @@ describe("an agent of Claude Code", () => {
 		assert.deepEqual(parsed.warnings, [{ line: 3, message: "description is not valid YAML: put quotes around it" }]);
 	});
 
-	test("a restriction that is no YAML makes the file uncallable, whatever the rest is", () => {
+	test("A restriction that is no YAML makes the file uncallable, whatever the rest is", () => {
 		const parsed = parseForeign("---\nname: x\ndescription: a: b\ntools: [Read, {\n---\nx", claude, "/x/y.md");
 		assert.equal(parsed.kind, "rejected");
 	});
 
-	test("a file without frontmatter, or with that of something else, is no agent", () => {
+	test("A file without frontmatter, or with that of something else, is no agent", () => {
 		assert.equal(parseForeign("# Notes", claude, "/x/README.md").kind, "other");
 		assert.equal(parseForeign("---\ntitle: Notes\n---\n# Notes", claude, "/x/notes.md").kind, "other");
 	});

@@ -7,7 +7,7 @@ const tools = (...lines: readonly string[]) => toolsOf(opencode, "description: d
 const permission = (...lines: readonly string[]) => tools("permission:", ...lines.map((line) => `  ${line}`));
 
 describe("an agent of OpenCode", () => {
-	test("all that a usual file says, named as its file is", () => {
+	test("All that a usual file says, named as its file is", () => {
 		const definition = used(
 			opencode,
 			"description: Reviews code",
@@ -31,7 +31,7 @@ describe("an agent of OpenCode", () => {
 		assert.equal(became(definition, "temperature"), "not used");
 	});
 
-	test("a mapping of tools: what is false goes, with * false what is true stays, and true alone restricts nothing", () => {
+	test("A mapping of tools: what is false goes, with * false what is true stays, and true alone restricts nothing", () => {
 		assert.deepEqual(tools("tools: {write: false}"), allBut("edit", "write"), "OpenCode has one permission for both");
 		assert.deepEqual(tools('tools: {"*": false, read: true, glob: true}'), only("read", "find"));
 		assert.deepEqual(tools("tools: {read: true, list: true}"), { kind: "inherit" });
@@ -44,13 +44,13 @@ describe("an agent of OpenCode", () => {
 		);
 	});
 
-	test("a mapping with * true, or with words, is read as it is meant", () => {
+	test("A mapping with * true, or with words, is read as it is meant", () => {
 		assert.deepEqual(tools('tools: {"*": true, write: false}'), allBut("edit", "write"));
 		assert.deepEqual(tools("tools: {write: deny, edit: ask, read: allow}"), allBut("edit", "write"));
 		assert.deepEqual(tools('tools: {read: true, "*": false}'), { kind: "none" });
 	});
 
-	test("permissions deny whole tools; ask is deny, because nobody can be asked", () => {
+	test("Permissions deny whole tools; ask is deny, because nobody can be asked", () => {
 		assert.deepEqual(permission("edit: deny"), allBut("edit", "write"));
 		assert.deepEqual(
 			permission("edit: deny", "bash: ask", "read: allow"),
@@ -62,7 +62,7 @@ describe("an agent of OpenCode", () => {
 		assert.deepEqual(tools("permission: ask"), { kind: "none" });
 	});
 
-	test("a rule for a part of a tool takes the whole tool away, and the list says so", () => {
+	test("A rule for a part of a tool takes the whole tool away, and the list says so", () => {
 		const definition = used(
 			opencode,
 			"description: d",
@@ -78,14 +78,14 @@ describe("an agent of OpenCode", () => {
 		assert.deepEqual(permission("bash:", '  "*": allow'), { kind: "inherit" });
 	});
 
-	test("permissions for everything are a list of what is allowed after them", () => {
+	test("Permissions for everything are a list of what is allowed after them", () => {
 		assert.deepEqual(permission('"*": deny', "read: allow", "grep: allow"), only("read", "grep"));
 		assert.deepEqual(permission('"*": ask', "edit: allow", "bash: deny"), only("edit", "write"));
 		assert.deepEqual(permission("read: allow", '"*": deny'), { kind: "none" });
 		assert.deepEqual(permission('"*": allow', "write: deny"), allBut("write"));
 	});
 
-	test("permissions that are about no tool: skills go, loops are detected anyway, and a directory cannot be enforced", () => {
+	test("Permissions that are about no tool: skills go, loops are detected anyway, and a directory cannot be enforced", () => {
 		assert.deepEqual(used(opencode, "description: d", "permission:", "  skill: deny").skills, { kind: "none" });
 		assert.deepEqual(
 			used(opencode, "description: d", "permission:", "  skill:", '    "*": deny', "    x: allow").skills,
@@ -105,16 +105,16 @@ describe("an agent of OpenCode", () => {
 		assert.match(refusal(opencode, "description: d", "permission: [deny]"), /"permission" must be/);
 	});
 
-	test("what fetches from the web goes under every name that pi's extensions use for it", () => {
+	test("What fetches from the web goes under every name that pi's extensions use for it", () => {
 		const policy = permission("webfetch: deny");
 		assert.ok(policy.kind === "deny-known" && policy.names.includes("fetch_content"));
 	});
 
-	test("tools and permissions together leave what both allow", () => {
+	test("Tools and permissions together leave what both allow", () => {
 		assert.deepEqual(tools('tools: {"*": false, read: true, bash: true}', "permission: {bash: deny}"), only("read"));
 	});
 
-	test("a primary agent and one that is disabled are no sub-agents", () => {
+	test("A primary agent and one that is disabled are no sub-agents", () => {
 		for (const line of ["mode: primary", "disable: true", "disabled: yes"]) {
 			assert.equal(file(opencode, "description: d", line).kind, "not-offered", line);
 		}
@@ -124,7 +124,7 @@ describe("an agent of OpenCode", () => {
 		assert.match(refusal(opencode, "description: d", "mode: secret"), /"mode: secret" is not known/);
 	});
 
-	test("steps are the turn limit, and fields that do nothing are said to be not used", () => {
+	test("Steps are the turn limit, and fields that do nothing are said to be not used", () => {
 		assert.equal(used(opencode, "description: d", "steps: 12").budget.turns, 12);
 		const definition = used(opencode, "description: d", "top_p: 0.9", "variant: fast", 'color: "#fff"');
 		for (const field of ["top_p", "variant", "color"]) assert.equal(became(definition, field), "not used");

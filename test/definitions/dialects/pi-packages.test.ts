@@ -6,7 +6,7 @@ import { allBut, became, file, only, refusal, toolsOf, used } from "./reading.ts
 for (const source of ["pi", "agents"] as const) {
 	const d = "description: d";
 	describe(`an agent of another pi package, in ${source === "pi" ? ".pi/agents" : ".agents/agents"}`, () => {
-		test("a usual file of tintinweb's package", () => {
+		test("A usual file of tintinweb's package", () => {
 			const definition = used(
 				source,
 				"description: Security Code Reviewer",
@@ -21,7 +21,7 @@ for (const source of ["pi", "agents"] as const) {
 			assert.deepEqual(definition.tools, only("read", "grep", "find", "bash"));
 		});
 
-		test("a usual file of nicobailon's package", () => {
+		test("A usual file of nicobailon's package", () => {
 			const definition = used(
 				source,
 				"name: scout",
@@ -53,7 +53,7 @@ for (const source of ["pi", "agents"] as const) {
 			assert.deepEqual(toolsOf(source, d, "tools: read, write", "disallowed_tools: write"), only("read"));
 		});
 
-		test("selectors of extensions are left out; with * they leave pi's own tools", () => {
+		test("Selectors of extensions are left out; with * they leave pi's own tools", () => {
 			assert.deepEqual(
 				toolsOf(source, d, 'tools: "*, ext:mcp/search"'),
 				only("read", "bash", "edit", "write", "grep", "find", "ls"),
@@ -64,7 +64,7 @@ for (const source of ["pi", "agents"] as const) {
 			assert.match(refusal(source, d, "tools: ext:mcp/search"), /no tool of "tools" is left/);
 		});
 
-		test("extensions: all is the default, none switches them off, and what names code cannot be called", () => {
+		test("Extensions: all is the default, none switches them off, and what names code cannot be called", () => {
 			assert.equal(used(source, d, "extensions: true").extensions.discover, true);
 			assert.equal(used(source, d, 'extensions: ["*"]').extensions.discover, true);
 			for (const none of ["extensions: false", "extensions:", "extensions: []", 'extensions: ""', "extensions: none"]) {
@@ -77,19 +77,19 @@ for (const source of ["pi", "agents"] as const) {
 			assert.equal(used(source, d, "exclude_extensions: pi-notify").extensions.discover, false);
 		});
 
-		test("isolated switches extensions and skills off; a worktree cannot be had", () => {
+		test("Isolated switches extensions and skills off; a worktree cannot be had", () => {
 			const { extensions, skills } = used(source, d, "isolated: true");
 			assert.deepEqual([extensions.discover, skills.kind], [false, "none"]);
 			assert.equal(used(source, d, "isolated: false").extensions.discover, true);
 			assert.match(refusal(source, d, "isolation: worktree"), /"isolation: worktree" cannot be had/);
 		});
 
-		test("an agent that is not enabled is no sub-agent", () => {
+		test("An agent that is not enabled is no sub-agent", () => {
 			assert.equal(file(source, d, "enabled: false").kind, "not-offered");
 			assert.equal(file(source, d, "enabled: true").kind, "definition");
 		});
 
-		test("limits in time become the timeout, the shortest of them", () => {
+		test("Limits in time become the timeout, the shortest of them", () => {
 			assert.equal(used(source, d, "timeoutMs: 1500").timeoutSeconds, 2);
 			assert.equal(used(source, d, "timeoutMs: 90000", "maxRuntimeSeconds: 60").timeoutSeconds, 60);
 			assert.equal(used(source, d, "timeoutMs: 0").timeoutSeconds, undefined);
@@ -100,14 +100,14 @@ for (const source of ["pi", "agents"] as const) {
 			assert.match(refusal(source, d, "toolBudget: {hard: 3}"), /"toolBudget" cannot be enforced/);
 		});
 
-		test("skills: false switches them off, and named ones are not used", () => {
+		test("Skills: false switches them off, and named ones are not used", () => {
 			assert.deepEqual(used(source, d, "skills: false").skills, { kind: "none" });
 			const definition = used(source, d, "skills: a, b");
 			assert.deepEqual(definition.skills, { kind: "inherit" });
 			assert.equal(became(definition, "skills"), "not used");
 		});
 
-		test("read-only, and our own words for tools, count here too", () => {
+		test("Read-only, and our own words for tools, count here too", () => {
 			assert.deepEqual(toolsOf(source, d, "readonly: true"), allBut("edit", "write", "bash", "powershell"));
 			assert.deepEqual(toolsOf(source, d, "excludeTools: bash"), allBut("bash", "powershell"));
 			assert.deepEqual(toolsOf(source, d, "denied_tools: [write]"), allBut("write"));
@@ -117,7 +117,7 @@ for (const source of ["pi", "agents"] as const) {
 	});
 }
 
-test("whose words a file uses can be told from its fields", () => {
+test("Whose words a file uses can be told from its fields", () => {
 	assert.equal(dialectOf({ description: "d", mode: "subagent" }), "opencode");
 	assert.equal(dialectOf({ tools: { write: false } }), "opencode");
 	assert.equal(dialectOf({ description: "d", prompt_mode: "append" }), "pi");

@@ -10,7 +10,7 @@ import { makePrivate } from "./session-lock.ts";
 const MAX_AGE_MS = 60_000;
 
 /** A run's pi before it has its task. Nothing that it does before can be seen. */
-export interface HeldPi {
+export interface ParkedPi {
 	/** The pi, where it is just what one that starts now would be. It can be taken once. */
 	take(spec: RunSpec): Promise<WaitingPi | undefined>;
 	/** How the pi of this run is to be started. */
@@ -22,9 +22,14 @@ export interface HeldPi {
 }
 
 /** Starts pi ahead of its task. For one that is started early the task may take its time, or never come. */
-export function holdPi(spec: RunSpec, when: "on time" | "early", runDirectory: string, maxAgeMs = MAX_AGE_MS): HeldPi {
+export function parkPi(
+	spec: RunSpec,
+	when: "on time" | "early",
+	runDirectory: string,
+	maxAgeMs = MAX_AGE_MS,
+): ParkedPi {
 	const isolation = isolate(spec, runDirectory);
-	let pi = hold(spec, isolation, when);
+	let pi = spawnAhead(spec, isolation, when);
 	const end = async () => {
 		const waiting = await pi;
 		pi = Promise.resolve(undefined);
@@ -49,7 +54,7 @@ export function holdPi(spec: RunSpec, when: "on time" | "early", runDirectory: s
 }
 
 /** Whatever keeps it from being started is told when it is needed. */
-async function hold(
+async function spawnAhead(
 	spec: RunSpec,
 	isolating: Promise<Result<Isolation>>,
 	when: "on time" | "early",

@@ -5,7 +5,7 @@ import type { RunStore } from "../records/run-store.ts";
 import { ENTRY_TYPE, encodeRun } from "../records/session-entries.ts";
 
 /** Keeps foreground runs in the store and in pi's session file: when one starts, and again when it has ended. Never throws. */
-export function createKeep(
+export function createSaveRun(
 	store: RunStore,
 	appendEntry: (type: string, data: unknown) => void,
 	warn: (message: string) => void,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { holdPi } from "../../src/child/held-pi.ts";
+import { parkPi } from "../../src/child/parked-pi.ts";
 import { createYard, specFor, type Yard } from "../rig/fake-run.ts";
 import { processesWithEnv, waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
@@ -14,9 +14,9 @@ describe("a pi that was started before its task", () => {
 	});
 	after(() => yard.dispose());
 
-	test("is taken once, by a run that starts the same way", async () => {
+	test("Is taken once, by a run that starts the same way", async () => {
 		const spec = specFor(yard.project);
-		const held = holdPi(spec, "early", yard.temporary);
+		const held = parkPi(spec, "early", yard.temporary);
 		const pi = await held.take(spec);
 		assert.equal(pi?.isAlive(), true);
 		assert.equal(await held.take(spec), undefined);
@@ -24,9 +24,9 @@ describe("a pi that was started before its task", () => {
 		await waitNoneWithEnv(MARKER, spec.runId);
 	});
 
-	test("is ended when it is too old: what it has read may be out of date", async () => {
+	test("Is ended when it is too old: what it has read may be out of date", async () => {
 		const spec = specFor(yard.project);
-		const held = holdPi(spec, "early", yard.temporary, 3_000);
+		const held = parkPi(spec, "early", yard.temporary, 3_000);
 		await until(() => processesWithEnv(MARKER, spec.runId).length === 1, "a pi that waits");
 		await waitNoneWithEnv(MARKER, spec.runId);
 		assert.equal(await held.take(spec), undefined);

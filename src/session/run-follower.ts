@@ -7,7 +7,7 @@ import type { ControlClient } from "../run/control-client.ts";
 import { endUnwatched, type Found, findNamed, type StartedRun, watch } from "../run/watch.ts";
 
 /** Follows runs until they have ended or nobody wants to know any more. */
-export interface Attendance {
+export interface RunFollower {
 	/** Returns at once. */
 	attend(run: BackgroundRun, control: ControlClient): void;
 	/** Finds a run of an earlier start where it is now. Never rejects. */
@@ -22,11 +22,11 @@ export interface Attendance {
 const RETRY_MS = 1_000;
 const STOPPED: Failure = { kind: "stopped", cause: { kind: "aborted", by: "person" } };
 
-export function createAttendance(
+export function createRunFollower(
 	onEnd: (run: BackgroundRun, end: RunEnd) => void,
 	warn: (text: string) => void,
 	onControl: (run: BackgroundRun, control: ControlClient) => void,
-): Attendance {
+): RunFollower {
 	let detached = new AbortController();
 	const stopping = new Set<string>();
 	const follow = async (run: BackgroundRun, control: ControlClient) => {

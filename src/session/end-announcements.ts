@@ -20,7 +20,7 @@ export interface SessionPort {
 }
 
 /** Tells a run's end to the session that started it, once, and nowhere else. Never throws. */
-export interface Completion {
+export interface EndAnnouncements {
 	tell(run: BackgroundRun, end: RunEnd): void;
 	/** Keeps the end in the session and says nothing yet: a tool that waited for it returns it, or it is told after all. */
 	record(run: BackgroundRun): void;
@@ -30,7 +30,7 @@ export interface Completion {
 	begin(recorded: Iterable<string>, told: Iterable<string>): void;
 }
 
-export function createCompletion(port: SessionPort): Completion {
+export function createEndAnnouncements(port: SessionPort): EndAnnouncements {
 	let recorded = new Set<string>();
 	let told = new Set<string>();
 	const record = (run: BackgroundRun) => {
