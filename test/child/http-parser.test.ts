@@ -10,7 +10,7 @@ import { type ModelServer, startModelServer, text, toolCalls } from "../rig/mode
 import { piCommand } from "../rig/pi.ts";
 
 const EXTENSION = fileURLToPath(new URL("./fixtures/simple-http-parser.ts", import.meta.url));
-const TOOL_CALLS = 8;
+const TOOL_CALLS = 30;
 
 /** The function that parses is far larger than this; Node's own lexer has small ones that may be optimized, at no cost. */
 const PARSER_BYTES = 10_000;

@@ -18,7 +18,7 @@ import { runPi } from "../rig/pi.ts";
 import { allBlocks, type Block, blocksOf, DOCUMENTS, describeBlock, ROOT, readDocument } from "./documents.ts";
 
 const EXTENSION = join(ROOT, "index.js");
-const LANGUAGES = ["", "sh", "json", "markdown", "text", "js"];
+const LANGUAGES = ["", "sh", "json", "markdown", "text", "js", "ts"];
 
 /** Models by the names that the documents use, on the scripted server. */
 const anthropic = (url: string) => ({

@@ -279,7 +279,7 @@ describe("children that are started while their call is written", () => {
 				}),
 			});
 			const { results, childRequests } = await done;
-			assert.match(results[0]?.text ?? "", /^✓ one: completed \(session: [0-9a-f]{16}\)$/);
+			assert.match(results[0]?.text ?? "", /^✓ one: completed \(session: [0-9a-f]{16}\)\n {2}changed no file$/);
 			assert.equal(childRequests.length, 1);
 			for (const runId of waiting) assert.deepEqual(processesWithEnv(MARKER, runId), []);
 			assert.deepEqual(parkedNow(), []);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RunNotice } from "../../src/session/run-events.ts";
+import { allBlocks } from "../docs/documents.ts";
 import { startDelegation } from "../rig/delegation.ts";
 import { createHome } from "../rig/home.ts";
 import { startModelServer, status, text } from "../rig/model-server.ts";
@@ -55,6 +56,19 @@ test("Other extensions hear once that a run has started, and once how it ended",
 	assert.deepEqual([bad.run.status, unknown.run.status], ["failed", "failed"]);
 	assert.match(bad.run.error ?? "", /bad request/);
 	assert.match(unknown.run.error ?? "", /Unknown profile: "nobody"/);
+});
+
+test("The handler in docs/events.md works in an extension", async (t) => {
+	const { server, home } = await setUp(t);
+	const [block] = allBlocks("ts");
+	const extension = home.write(join(home.root, "handler.ts"), `export default function (pi) {\n${block?.text}\n}\n`);
+	const { done } = startDelegation(home, server, {
+		extension: EXTENSION,
+		args: { tasks: [{ name: "scout", prompt: "Look." }] },
+		child: () => text("seen"),
+		pi: { args: ["-e", extension] },
+	});
+	assert.equal((await done).stderr, "scout: completed\n");
 });
 
 test("The example that logs runs works as it is", async (t) => {
