@@ -22,7 +22,10 @@ interface Contestant {
 export async function benchHistory(rounds: number): Promise<void> {
 	const ours = ourSystem();
 	// Nothing is deleted between the rounds.
-	const settings = { ...ours.system.settings, subagents: { maxRuns: 10_000, maxRunsPerSession: 10_000 } };
+	const settings = {
+		...ours.system.settings,
+		subagents: { receipts: true, maxRuns: 10_000, maxRunsPerSession: 10_000 },
+	};
 	const system: System = { ...ours.system, settings };
 	const server = await startModelServer();
 	const short = await afterOneRun(server, system, "one run in the session");

@@ -30,11 +30,18 @@ const MAX_TASKS_OF_EXAMPLE = 8;
 export function ourSystem(): { readonly system: System; readonly cold: System; dispose(): void } {
 	const packed = packPackage();
 	const packages = [packed.directory];
-	const system = { name: "this package", settings: { packages }, prepare: nothing, calls: delegateCalls };
+	// What a person has who sets nothing; the tests' homes have no receipts.
+	const defaults = { receipts: true };
+	const system = {
+		name: "this package",
+		settings: { packages, subagents: defaults },
+		prepare: nothing,
+		calls: delegateCalls,
+	};
 	const cold = {
 		...system,
 		name: "this package, without head start",
-		settings: { packages, subagents: { headStart: false } },
+		settings: { packages, subagents: { ...defaults, headStart: false } },
 	};
 	return { system, cold, dispose: packed.dispose };
 }
