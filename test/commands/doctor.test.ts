@@ -128,6 +128,20 @@ describe("/subagents doctor over RPC", () => {
 		);
 	});
 
+	test("Agents of other programs are counted, and those that cannot be called are named with the reason (X36)", async () => {
+		const agents = join(home.root, ".claude", "agents");
+		home.write(
+			join(agents, "reviewer.md"),
+			"---\nname: reviewer\ndescription: reviews\ntools: Read, Grep\n---\nReview.",
+		);
+		home.write(join(agents, "gated.md"), "---\nname: gated\ndescription: gated\nallowedPaths: src\n---\nWork.");
+		session = startProfileSession(home, EXTENSION);
+		const { notice } = await examine(session);
+		assert.match(notice, /^! Definitions: 0 profiles, 0 presets, 0 agents, 1 of other programs$/m);
+		assert.match(notice.replace(/\n +/g, " "), /"gated" cannot be called: .*allowedPaths/);
+		assert.doesNotMatch(notice, /"reviewer" cannot/);
+	});
+
 	test("A tree of its own that cannot be had is a problem, with who asks for it and what to install [W6]", async () => {
 		home.write(join(home.agentDir, "agent-profiles", "kept.md"), "---\nname: kept\nisolation: worktree\n---\n");
 		const nowhere = { ...home.env, PATH: dirname(process.execPath) };
