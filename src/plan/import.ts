@@ -20,7 +20,8 @@ export function importedFields(
 	surroundings: Surroundings,
 	session: ModelRef | undefined,
 ): Result<Changes> {
-	const { model: choice, body, addition, skills, extensions, contextFiles, timeoutSeconds, budget } = definition;
+	const { model: choice, body, addition, skills, extensions, contextFiles, isolation } = definition;
+	const { timeoutSeconds, budget } = definition;
 	const policy = ownPolicy(definition.tools, surroundings.tools);
 	if (!policy.ok) return policy;
 	const request = { asked: undefined, choice, inherited: session, session, mustBeNamed: false };
@@ -38,6 +39,7 @@ export function importedFields(
 		["noSkills", skills.kind === "none" ? true : undefined],
 		["noContextFiles", contextFiles === "none" ? true : undefined],
 		["appendSystemPrompt", appended || undefined],
+		["isolation", isolation === "none" ? undefined : isolation],
 		["timeout", timeoutSeconds],
 		["maxTurns", budget.turns || undefined],
 	];

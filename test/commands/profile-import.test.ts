@@ -26,13 +26,14 @@ tools: Read, Grep, WebSearch
 model: mock-1
 effort: high
 maxTurns: 9
+isolation: worktree
 color: blue
 ---
 
 You review.
 `,
 	);
-	home.write(".claude/agents/apart.md", "---\nname: apart\ndescription: d\nisolation: worktree\n---\nYou.");
+	home.write(".claude/agents/apart.md", "---\nname: apart\ndescription: d\nisolation: container\n---\nYou.");
 	home.write(
 		".opencode/agent/looker.md",
 		"---\ndescription: Looks\nmode: subagent\npermission: {edit: deny, bash: ask}\n---\nYou look.",
@@ -65,7 +66,7 @@ const importing = (name: string) =>
 test("The list marks what cannot be called and what is left out, and names what is not offered", async () => {
 	const { notice } = await session.command("/profile list");
 	assert.match(notice, /^Code-Reviewer \[project claude\] · mock-1 .* · left out: WebSearch$/m);
-	assert.match(notice, /^✗ apart \[project claude\] cannot be called: .*apart\.md:4: "isolation: worktree"/m);
+	assert.match(notice, /^✗ apart \[project claude\] cannot be called: .*apart\.md:4: "isolation: container"/m);
 	assert.match(notice, /^looker \[project opencode\] · the session's model/m);
 	assert.match(notice, /^Not offered as sub-agents: build$/m);
 	assert.match(notice, /reviewer\.md:3: description is not valid YAML: put quotes around it/);
@@ -76,17 +77,28 @@ test("Show says what each field of a foreign file became, by either name", async
 		const { notice } = await session.command(`/profile show ${name}`);
 		assert.match(notice, /fields of the file:\n- name → the name\n- description → the description\n/);
 		assert.match(notice, /- tools → tools: read, grep, WebSearch\n- model → the model mock-1\n/);
-		assert.match(notice, /- effort → thinkingLevel: high\n- maxTurns → maxTurns: 9\n- color → not used\n/);
+		assert.match(
+			notice,
+			/- effort → thinkingLevel: high\n- maxTurns → maxTurns: 9\n- isolation → a tree of its own.*\n- color → not used\n/,
+		);
 	}
-	assert.match((await session.command("/profile show apart")).notice, /cannot be used: .*"isolation: worktree"/);
+	assert.match((await session.command("/profile show apart")).notice, /cannot be used: .*"isolation: container"/);
 });
 
 test("Import writes a profile of ours with the same rights, and never overwrites", async () => {
 	assert.match((await importing("Code-Reviewer")).notice, /^Saved global profile "Code-Reviewer"/);
-	const { description, model, tools, budget, body } = saved("Code-Reviewer");
+	const { description, model, tools, budget, isolation, body } = saved("Code-Reviewer");
 	assert.deepEqual(
-		[description, model.name, model.thinking, tools, budget.turns, body],
-		["Use when: code changed", "mock/mock-1", "high", { kind: "allow", names: ["read", "grep"] }, 9, "You review."],
+		[description, model.name, model.thinking, tools, budget.turns, isolation, body],
+		[
+			"Use when: code changed",
+			"mock/mock-1",
+			"high",
+			{ kind: "allow", names: ["read", "grep"] },
+			9,
+			"worktree",
+			"You review.",
+		],
 	);
 	writeFileSync(globalPath("looker"), "mine");
 	const refused = await session.command("/profile import looker", [

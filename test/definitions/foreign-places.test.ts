@@ -133,7 +133,7 @@ describe("X36: the places of other programs' agents", () => {
 	});
 
 	test("What cannot be called is known before it is called, with its file and line, and hides others of its name", () => {
-		yard.write(".claude/agents/x.md", agent("x", "isolation: worktree"));
+		yard.write(".claude/agents/x.md", agent("x", "isolation: container"));
 		yard.write(".config/opencode/agent/x.md", agent("x"));
 		const catalog = yard.load();
 		assert.deepEqual(callable(catalog, "profile"), []);
@@ -142,7 +142,10 @@ describe("X36: the places of other programs' agents", () => {
 			[["x", 4]],
 		);
 		const found = findDefinition(catalog, "profile", "x");
-		assert.match(found.ok ? "" : found.error.message, /cannot be used: .*x\.md:4: "isolation: worktree" cannot be had/);
+		assert.match(
+			found.ok ? "" : found.error.message,
+			/cannot be used: .*x\.md:4: "isolation: container" cannot be had/,
+		);
 	});
 
 	test("A primary agent is not offered, and whoever calls it is told why", () => {

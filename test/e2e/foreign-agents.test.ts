@@ -132,7 +132,7 @@ You look.
 	test("What cannot be called is marked in the list, told once at the start, and fails only its own task", async () => {
 		home.write(
 			".claude/agents/guarded.md",
-			"---\nname: guarded\ndescription: d\nisolation: worktree\n---\nYou are kept apart.",
+			"---\nname: guarded\ndescription: d\nisolation: container\n---\nYou are kept apart.",
 		);
 		const run = () =>
 			delegate(home, server, {
@@ -156,7 +156,7 @@ You look.
 		const first = await run();
 		assert.match(
 			first.results[0]?.text ?? "",
-			/^✗ guarded \[project claude\] cannot be called: .*"isolation: worktree"/,
+			/^✗ guarded \[project claude\] cannot be called: .*"isolation: container"/,
 		);
 		const call = first.results[1];
 		assert.ok(call);

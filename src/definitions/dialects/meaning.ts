@@ -17,6 +17,8 @@ export type Effect =
 	| { readonly kind: "switched-off"; readonly what: "extensions" | "skills" | "context files" }
 	| { readonly kind: "timeout"; readonly seconds: number }
 	| { readonly kind: "turns"; readonly count: number }
+	/** Its runs get a tree of their own. */
+	| { readonly kind: "own-tree" }
 	/** The definition cannot be called. */
 	| { readonly kind: "refused"; readonly reason: string }
 	/** The file is no sub-agent. */

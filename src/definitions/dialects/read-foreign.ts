@@ -154,7 +154,7 @@ function definitionOf(
 		timeoutSeconds: limits.length === 0 ? undefined : Math.min(...limits),
 		mayAsk: true,
 		output: undefined,
-		isolation: "none",
+		isolation: last("own-tree") ? "worktree" : "none",
 		changes: undefined,
 		translated,
 	};

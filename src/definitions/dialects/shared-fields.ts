@@ -53,7 +53,9 @@ export const SHARED: DialectTable = {
 	isolation: (value, field) =>
 		value === null || value === false || value === "none" || value === "shared"
 			? meaning("no effect")
-			: refused(`"${field}: ${wordOf(value)}" cannot be had`),
+			: value === "worktree"
+				? meaning("a tree of its own; its changes come back on a branch", { kind: "own-tree" })
+				: refused(`"${field}: ${wordOf(value)}" cannot be had`),
 	maxturns: turnLimit,
 	steps: turnLimit,
 	maxsteps: turnLimit,

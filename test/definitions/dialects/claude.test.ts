@@ -128,7 +128,7 @@ describe("an agent of Claude Code", () => {
 
 	test("A restriction that nobody can keep, or that nobody knows, makes the file uncallable and names the field", () => {
 		for (const line of [
-			"isolation: worktree",
+			"isolation: container",
 			"permissions: strict",
 			"allowed_paths: [src]",
 			"denyList: [x]",

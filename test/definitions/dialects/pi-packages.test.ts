@@ -77,11 +77,13 @@ for (const source of ["pi", "agents"] as const) {
 			assert.equal(used(source, d, "exclude_extensions: pi-notify").extensions.discover, false);
 		});
 
-		test("Isolated switches extensions and skills off; a worktree cannot be had", () => {
+		test("Isolated switches extensions and skills off; a worktree is a tree of its own", () => {
 			const { extensions, skills } = used(source, d, "isolated: true");
 			assert.deepEqual([extensions.discover, skills.kind], [false, "none"]);
 			assert.equal(used(source, d, "isolated: false").extensions.discover, true);
-			assert.match(refusal(source, d, "isolation: worktree"), /"isolation: worktree" cannot be had/);
+			assert.equal(used(source, d, "isolation: worktree").isolation, "worktree");
+			assert.equal(used(source, d, "isolation: none").isolation, "none");
+			assert.match(refusal(source, d, "isolation: docker"), /"isolation: docker" cannot be had/);
 		});
 
 		test("An agent that is not enabled is no sub-agent", () => {
