@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { execute } from "../../src/run/execute.ts";
-import { createYard, endOf } from "../../test/rig/fake-run.ts";
+import { createSetup, endOf } from "../../test/rig/fake-run.ts";
 import { atMost, type Verdict } from "./verdict.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -13,12 +13,12 @@ const SUPERVISOR_MB = 200;
 
 /** One child that streams without end: neither its supervisor nor the parent grows with it. */
 export async function soakDeltas(): Promise<Verdict[]> {
-	const yard = createYard();
+	const setup = createSetup();
 	try {
 		const repeat = Math.ceil((TOTAL_MB * MEGABYTE) / DELTA_CHARS);
 		const before = process.memoryUsage().rss;
 		const from = performance.now();
-		const run = yard.prepare([{ repeat, steps: [{ delta: "x".repeat(DELTA_CHARS) }] }, { say: "the end" }], {
+		const run = setup.prepare([{ repeat, steps: [{ delta: "x".repeat(DELTA_CHARS) }] }, { say: "the end" }], {
 			limits: { timeoutMs: 0, idleGraceMs: 0, repeatedCalls: 0 },
 		});
 		let supervisorMost = 0;
@@ -40,7 +40,7 @@ export async function soakDeltas(): Promise<Verdict[]> {
 			atMost(`${what}: events.jsonl`, events, 60, "MB"),
 		];
 	} finally {
-		yard.dispose();
+		setup.dispose();
 	}
 }
 

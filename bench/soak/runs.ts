@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createDelegateYard, task } from "../../test/rig/delegate-yard.ts";
+import { createDelegateSetup, task } from "../../test/rig/delegate-setup.ts";
 import { printTable } from "../figures.ts";
 import { atMost, type Verdict } from "./verdict.ts";
 
@@ -25,9 +25,9 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 /** A session that delegates and delegates, with the fake pi: what its process keeps of it. */
 export async function soakRuns(total: number): Promise<Verdict[]> {
-	const yard = createDelegateYard();
+	const setup = createDelegateSetup();
 	try {
-		const session = yard.session({}, { maxConcurrency: AT_ONCE, maxRunsPerSession: 1_000_000 });
+		const session = setup.session({}, { maxConcurrency: AT_ONCE, maxRunsPerSession: 1_000_000 });
 		let runs = 0;
 		let failed = 0;
 		const advanceTo = async (count: number) => {
@@ -62,7 +62,7 @@ export async function soakRuns(total: number): Promise<Verdict[]> {
 			atMost("timers, sockets and others that stay", last.resources - first.resources, 0, ""),
 		];
 	} finally {
-		yard.dispose();
+		setup.dispose();
 	}
 }
 

@@ -5,7 +5,7 @@ import type { Steer } from "../../src/domain/steer.ts";
 import { sessionTranscript } from "../../src/present/transcript.ts";
 import type { LiveRun } from "../../src/session/live-runs.ts";
 import { historyOf } from "../../src/session/run-history.ts";
-import { createDelegateYard, type DelegateYard, linesOf, task } from "../rig/delegate-yard.ts";
+import { createDelegateSetup, type DelegateSetup, linesOf, task } from "../rig/delegate-setup.ts";
 import type { RecordedHost } from "../rig/recorded-host.ts";
 import { until } from "../rig/until.ts";
 
@@ -27,14 +27,14 @@ const begun = ({ state }: LiveRun) => state.messageCount > 0;
 const isQueued = ({ state }: LiveRun) => state.phase.kind === "queued";
 
 describe("what a person does about one task of a call", { concurrency: 3, timeout: 60_000 }, () => {
-	let yard: DelegateYard;
+	let setup: DelegateSetup;
 	before(() => {
-		yard = createDelegateYard();
+		setup = createDelegateSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("Stop one: the others go on, its line says so, and what it had written is kept", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const tasks = [task("a", { say: "so far" }, { hang: true }), task("b", { sleep: 300 }, { say: "b is done" })];
 		const call = host.delegate({ tasks });
 		(await live(host, "a", works)).stop();
@@ -52,14 +52,14 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 	});
 
 	test("A call whose tasks were all stopped by the person is not an error", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const call = host.delegate({ tasks: [task("a", { say: "so far" }, { hang: true })] });
 		(await live(host, "a", works)).stop();
 		assert.equal((await call).failed, false);
 	});
 
 	test("A queued task: stop drops it at once, and a message waits for its first turn", async () => {
-		const host = yard.session({}, { maxConcurrency: 1 });
+		const host = setup.session({}, { maxConcurrency: 1 });
 		const tasks = [task("a", { receive: 1 }), task("b", { say: "never" }), task("c", { receive: 1 })];
 		const call = host.delegate({ tasks });
 		const first = await live(host, "a", begun);
@@ -82,7 +82,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 	});
 
 	test("A message to a task that has ended is refused with that word", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const call = host.delegate({ tasks: [task("a", { receive: 1 })] });
 		const run = await live(host, "a", begun);
 		await run.message("go", "turn-end");
@@ -94,7 +94,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 	});
 
 	test("To background: the call goes on without the task, and its end is announced and billed once", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const tasks = [task("a", { say: "so far" }, { receive: 2 }), task("b", { receive: 1 })];
 		const call = host.delegate({ tasks });
 		const moved = await live(host, "a", works);
@@ -124,7 +124,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 	});
 
 	test("To background: the session has its entry first; without one the task stays in its call and comes to its end", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const call = host.delegate({ tasks: [task("a", { say: "so far" }, { receive: 1 })] });
 		const run = await live(host, "a", works);
 		host.session.end();
@@ -135,7 +135,7 @@ describe("what a person does about one task of a call", { concurrency: 3, timeou
 	});
 
 	test("To background is refused for a queued task", async () => {
-		const host = yard.session({}, { maxConcurrency: 1 });
+		const host = setup.session({}, { maxConcurrency: 1 });
 		const call = host.delegate({ tasks: [task("a", { receive: 1 }), task("b", { say: "b" })] });
 		const first = await live(host, "a", begun);
 		const released = await (await live(host, "b", isQueued)).release();

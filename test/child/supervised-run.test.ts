@@ -6,20 +6,20 @@ import { REMINDER } from "../../src/child/corrections.ts";
 import { parkPi } from "../../src/child/parked-pi.ts";
 import { createRun } from "../../src/child/supervised-run.ts";
 import { openArtifacts } from "../../src/run-directory/artifacts.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isAlive, waitGone } from "../rig/processes.ts";
 
 describe("a supervised run", { concurrency: 4 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("Cannot be stopped when it is over: kept processes stay, and no event follows the last", async () => {
 		const steps = [{ spawn: ["sleep", "66"], detached: true }, { exit: 3 }];
-		const { spec, directory, packet } = yard.prepare(steps, { leftovers: "keep" });
+		const { spec, directory, packet } = setup.prepare(steps, { leftovers: "keep" });
 		const run = createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory));
 		const result = await run.carryOut(packet);
 		const [job] = result.leftovers;
@@ -35,7 +35,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	});
 
 	test("That is stopped before it was given its task never starts pi", async () => {
-		const { spec, directory, packet } = yard.prepare([{ say: "never" }]);
+		const { spec, directory, packet } = setup.prepare([{ say: "never" }]);
 		const run = createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory));
 		run.stop({ kind: "aborted", by: "person" });
 		const result = await run.carryOut(packet);
@@ -47,7 +47,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	});
 
 	test("That never gets its task has failed to start, and says why", async () => {
-		const { spec, directory } = yard.prepare([{ say: "never" }]);
+		const { spec, directory } = setup.prepare([{ say: "never" }]);
 		const result = await createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory)).carryOut(
 			undefined,
 		);
@@ -118,7 +118,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	];
 	for (const { name, steps, processes, outcome } of cases) {
 		test(`${name.slice(0, 5)}a run under the finalize contract whose child ${name.slice(5)}`, async () => {
-			const { spec, directory, packet } = yard.prepare(steps, { contract: FINALIZE });
+			const { spec, directory, packet } = setup.prepare(steps, { contract: FINALIZE });
 			const result = await createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory)).carryOut(
 				packet,
 			);
@@ -131,7 +131,7 @@ describe("a supervised run", { concurrency: 4 }, () => {
 	}
 
 	test("A child that goes on with its session can be stopped like any other, and the stop is the outcome (X22, C29)", async () => {
-		const { spec, directory, packet } = yard.prepare([{ say: "done" }], { contract: FINALIZE });
+		const { spec, directory, packet } = setup.prepare([{ say: "done" }], { contract: FINALIZE });
 		const run = createRun(spec, openArtifacts(directory), parkPi(spec, "on time", directory));
 		const events = () => readFileSync(join(directory, "events.jsonl"), "utf8");
 		run.onGrowth(() => {

@@ -9,13 +9,13 @@ import { parseForeign } from "../../src/definitions/dialects/read-foreign.ts";
 import { callable } from "../../src/definitions/lookup.ts";
 import { parseDefinition } from "../../src/definitions/parse.ts";
 import { DEFINITION_KINDS, FOREIGN_SOURCES } from "../../src/domain/definition.ts";
-import { createLibraryYard, type LibraryYard, markdown } from "./library-yard.ts";
+import { createLibrarySetup, type LibrarySetup, markdown } from "./library-setup.ts";
 
-let yard: LibraryYard;
+let setup: LibrarySetup;
 beforeEach(() => {
-	yard = createLibraryYard();
+	setup = createLibrarySetup();
 });
-afterEach(() => yard.dispose());
+afterEach(() => setup.dispose());
 
 const names = (catalog: Catalog) => callable(catalog, "profile").map(({ name }) => name);
 
@@ -84,13 +84,13 @@ describe("the loader never throws", () => {
 	});
 
 	test("Random bytes, of any length, beside a good file", () => {
-		yard.write("agent/agent-profiles/good.md", markdown("good"));
+		setup.write("agent/agent-profiles/good.md", markdown("good"));
 		fc.assert(
 			fc.property(fc.uint8Array({ maxLength: 4_096 }), fc.boolean(), (bytes, framed) => {
 				const frame = framed ? [Buffer.from("---\nname: x\n"), bytes, Buffer.from("\n---\n")] : [bytes];
-				yard.write("agent/agent-profiles/random.md", Buffer.concat(frame));
-				yard.library.invalidate();
-				assert.ok(names(yard.load()).includes("good"));
+				setup.write("agent/agent-profiles/random.md", Buffer.concat(frame));
+				setup.library.invalidate();
+				assert.ok(names(setup.load()).includes("good"));
 			}),
 			{ numRuns: 100 },
 		);
@@ -110,11 +110,11 @@ describe("the loader never throws", () => {
 				.join("\n")
 				.replaceAll("*b-1", "*x")}`,
 		];
-		yard.write("agent/agent-profiles/good.md", markdown("good"));
+		setup.write("agent/agent-profiles/good.md", markdown("good"));
 		for (const [at, yaml] of hostile.entries())
-			yard.write(`agent/agent-profiles/h${at}.md`, `---\nname: h${at}\nx: ${yaml}\n---\n`);
+			setup.write(`agent/agent-profiles/h${at}.md`, `---\nname: h${at}\nx: ${yaml}\n---\n`);
 		const started = process.cpuUsage();
-		const catalog = yard.load();
+		const catalog = setup.load();
 		assert.ok(names(catalog).includes("good"));
 		const { user, system } = process.cpuUsage(started); // a busy machine must not fail this
 		assert.ok(user + system < 10_000_000);
@@ -122,10 +122,10 @@ describe("the loader never throws", () => {
 	});
 
 	test("What is larger than 1 MB is a diagnostic, not read (S25)", () => {
-		yard.write("agent/agent-profiles/big.md", markdown("big") + "x".repeat(10 * 1024 * 1024));
-		yard.write("agent/agent-profiles/body.md", markdown("body") + "x".repeat(900 * 1024));
-		yard.write("agent/agent-profiles/head.md", `---\nname: head\nx: "${"y".repeat(40 * 1024)}"\n---\n`);
-		const catalog = yard.load();
+		setup.write("agent/agent-profiles/big.md", markdown("big") + "x".repeat(10 * 1024 * 1024));
+		setup.write("agent/agent-profiles/body.md", markdown("body") + "x".repeat(900 * 1024));
+		setup.write("agent/agent-profiles/head.md", `---\nname: head\nx: "${"y".repeat(40 * 1024)}"\n---\n`);
+		const catalog = setup.load();
 		assert.deepEqual(names(catalog), ["body"]);
 		assert.deepEqual(
 			catalog.diagnostics.map(({ message }) => message),
@@ -134,12 +134,12 @@ describe("the loader never throws", () => {
 	});
 
 	test("Fifos, devices and sockets are neither opened nor waited for", () => {
-		const directory = join(yard.agentDirectory, "agent-profiles");
+		const directory = join(setup.agentDirectory, "agent-profiles");
 		mkdirSync(directory);
 		execFileSync("mkfifo", [join(directory, "fifo.md")]);
 		symlinkSync("/dev/zero", join(directory, "zero.md"));
-		yard.write("agent/agent-profiles/good.md", markdown("good"));
-		const catalog = yard.load();
+		setup.write("agent/agent-profiles/good.md", markdown("good"));
+		const catalog = setup.load();
 		assert.deepEqual(names(catalog), ["good"]);
 		assert.deepEqual(
 			catalog.diagnostics.map(({ message }) => message),
@@ -148,16 +148,16 @@ describe("the loader never throws", () => {
 	});
 
 	test("A directory that is a file, or may not be read, holds nothing", () => {
-		yard.write("agent/agent-profiles", "not a directory");
-		yard.write("project/.pi", "neither");
-		assert.deepEqual(yard.load().diagnostics, []);
+		setup.write("agent/agent-profiles", "not a directory");
+		setup.write("project/.pi", "neither");
+		assert.deepEqual(setup.load().diagnostics, []);
 	});
 });
 
 describe("X29: nothing outside of a project is ever read through its directories", () => {
 	test("Whatever links there are, a definition is loaded only if its file lies inside (S26)", () => {
-		yard.write("outside/secret.md", markdown("secret"));
-		yard.write("project/inside/fine.md", markdown("fine"));
+		setup.write("outside/secret.md", markdown("secret"));
+		setup.write("project/inside/fine.md", markdown("fine"));
 		const target = fc.constantFrom(
 			"../../../outside/secret.md",
 			"../../../outside",
@@ -174,10 +174,10 @@ describe("X29: nothing outside of a project is ever read through its directories
 		fc.assert(
 			fc.property(fc.array(target, { maxLength: 4 }), fc.nat(1_000_000), (targets, unique) => {
 				const project = `project-${unique}`;
-				const directory = join(yard.root, project, ".pi", "agent-profiles");
+				const directory = join(setup.root, project, ".pi", "agent-profiles");
 				mkdirSync(directory, { recursive: true });
-				mkdirSync(join(yard.root, project, "inside"), { recursive: true });
-				writeFileSync(join(yard.root, project, "inside", "fine.md"), markdown("fine"));
+				mkdirSync(join(setup.root, project, "inside"), { recursive: true });
+				writeFileSync(join(setup.root, project, "inside", "fine.md"), markdown("fine"));
 				for (const [at, path] of targets.entries()) {
 					try {
 						symlinkSync(path, join(directory, `${"abcd"[at]}.md`));
@@ -185,7 +185,7 @@ describe("X29: nothing outside of a project is ever read through its directories
 						// the same number came twice
 					}
 				}
-				const loaded = names(yard.load({ cwd: join(yard.root, project) }));
+				const loaded = names(setup.load({ cwd: join(setup.root, project) }));
 				assert.deepEqual(
 					loaded.filter((name) => name !== "fine"),
 					[],

@@ -3,22 +3,22 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { findDefinition } from "../../src/definitions/lookup.ts";
-import { createLibraryYard, type LibraryYard } from "./library-yard.ts";
+import { createLibrarySetup, type LibrarySetup } from "./library-setup.ts";
 
-let yard: LibraryYard;
+let setup: LibrarySetup;
 beforeEach(() => {
-	yard = createLibraryYard();
+	setup = createLibrarySetup();
 });
-afterEach(() => yard.dispose());
+afterEach(() => setup.dispose());
 
 const fileWith = (output: string) => `---\nname: x\ndescription: d\noutput: ${output}\n---\n`;
 
 /** The schema of the definition with this `output`, or why it cannot be used. */
 function outputOf(output: string, place = "agent/prompts"): unknown {
-	yard.write(`${place}/x.md`, fileWith(output));
-	yard.wait(10_000);
-	const found = findDefinition(yard.load({ flag: "approve" }), "agent", "x");
-	return found.ok ? found.value.output : found.error.message.replaceAll(yard.root, "~");
+	setup.write(`${place}/x.md`, fileWith(output));
+	setup.wait(10_000);
+	const found = findDefinition(setup.load({ flag: "approve" }), "agent", "x");
+	return found.ok ? found.value.output : found.error.message.replaceAll(setup.root, "~");
 }
 
 describe("the schema of an agent's answers", () => {
@@ -27,18 +27,18 @@ describe("the schema of an agent's answers", () => {
 		const block = "\n  type: object\n  required: [n]\n  properties:\n    n:\n      type: integer";
 		assert.deepEqual(outputOf(block), schema);
 		assert.deepEqual(outputOf(JSON.stringify(schema)), schema);
-		yard.write("agent/schemas/x.json", JSON.stringify({ $schema: "http://x", $id: "http://y", ...schema }));
+		setup.write("agent/schemas/x.json", JSON.stringify({ $schema: "http://x", $id: "http://y", ...schema }));
 		assert.deepEqual(outputOf("../schemas/x.json"), schema, "without what names the schema itself");
 		assert.deepEqual(outputOf("../schemas/x.json", "agent/subagents"), schema, "in any of our own directories");
 		assert.equal(outputOf(""), undefined);
 	});
 
 	test("A file that changes is read again, and one that breaks makes its definition unusable", () => {
-		yard.write("agent/prompts/x.json", '{"type":"string"}');
+		setup.write("agent/prompts/x.json", '{"type":"string"}');
 		assert.deepEqual(outputOf("x.json"), { type: "string" });
-		yard.write("agent/prompts/x.json", '{"type":"null"}');
+		setup.write("agent/prompts/x.json", '{"type":"null"}');
 		assert.deepEqual(outputOf("x.json"), { type: "null" });
-		yard.write("agent/prompts/x.json", '{"type":');
+		setup.write("agent/prompts/x.json", '{"type":');
 		assert.match(String(outputOf("x.json")), /:4: output names x\.json, which is not JSON$/);
 	});
 
@@ -80,22 +80,22 @@ describe("the schema of an agent's answers", () => {
 			assert.ok(told.includes(`output ${reason}`), `${output}: ${told}`);
 		}
 		const large = (length: number) => JSON.stringify({ description: "x".repeat(length - 18) });
-		yard.write("agent/prompts/x.json", large(32 * 1024));
+		setup.write("agent/prompts/x.json", large(32 * 1024));
 		assert.equal(typeof outputOf("x.json"), "object");
-		yard.write("agent/prompts/x.json", large(32 * 1024 + 1));
+		setup.write("agent/prompts/x.json", large(32 * 1024 + 1));
 		assert.match(String(outputOf("x.json")), /output names x\.json, which is larger than 32 KB$/);
 	});
 
 	test("A project's definition names no file outside of the project", () => {
-		yard.write("agent/secret.json", '{"type":"string"}');
-		yard.write("project/schemas/x.json", '{"type":"string"}');
+		setup.write("agent/secret.json", '{"type":"string"}');
+		setup.write("project/schemas/x.json", '{"type":"string"}');
 		const inProject = (output: string) => outputOf(output, "project/.pi/prompts");
 		assert.deepEqual(inProject("../../schemas/x.json"), { type: "string" });
-		symlinkSync(join(yard.root, "agent"), join(yard.project, "linked"));
+		symlinkSync(join(setup.root, "agent"), join(setup.project, "linked"));
 		for (const path of [
 			"../../../agent/secret.json",
 			"../../linked/secret.json",
-			join(yard.root, "agent/secret.json"),
+			join(setup.root, "agent/secret.json"),
 		]) {
 			assert.match(String(inProject(path)), /which lies outside of the project$/, path);
 		}

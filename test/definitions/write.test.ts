@@ -16,7 +16,7 @@ import {
 } from "../../src/definitions/write.ts";
 import { THINKING_LEVELS } from "../../src/domain/definition.ts";
 import { ISOLATIONS } from "../../src/domain/isolation.ts";
-import { createLibraryYard, type LibraryYard } from "./library-yard.ts";
+import { createLibrarySetup, type LibrarySetup } from "./library-setup.ts";
 
 const anyText = fc.oneof(
 	fc.string({ unit: "binary", maxLength: 200 }),
@@ -164,33 +164,33 @@ describe("A154 W21: what is saved is read again, whatever the text", () => {
 });
 
 describe("the file itself", () => {
-	let yard: LibraryYard;
+	let setup: LibrarySetup;
 	beforeEach(() => {
-		yard = createLibraryYard();
+		setup = createLibrarySetup();
 	});
-	afterEach(() => yard.dispose());
+	afterEach(() => setup.dispose());
 	const ok = { ok: true, value: undefined };
 
 	test("The directory is made, a global profile is private, and nothing is left beside it (A154)", () => {
-		const path = join(yard.agentDirectory, "agent-profiles", "x.md");
+		const path = join(setup.agentDirectory, "agent-profiles", "x.md");
 		assert.deepEqual(createFile(path, "text", "private"), ok);
 		assert.equal(readFileSync(path, "utf8"), "text");
 		assert.equal(statSync(path).mode & 0o777, 0o600);
-		assert.deepEqual(readdirSync(join(yard.agentDirectory, "agent-profiles")), ["x.md"]);
+		assert.deepEqual(readdirSync(join(setup.agentDirectory, "agent-profiles")), ["x.md"]);
 	});
 
 	test("A file that is there is not overwritten by a new one", () => {
-		const path = yard.write("agent/agent-profiles/x.md", "before");
+		const path = setup.write("agent/agent-profiles/x.md", "before");
 		assert.deepEqual(createFile(path, "after", "private"), { ok: false, error: `${path} exists already` });
 		assert.equal(readFileSync(path, "utf8"), "before");
-		assert.deepEqual(readdirSync(join(yard.agentDirectory, "agent-profiles")), ["x.md"]);
+		assert.deepEqual(readdirSync(join(setup.agentDirectory, "agent-profiles")), ["x.md"]);
 	});
 
 	test("A changed file keeps its mode, and a link stays one", () => {
-		const target = yard.write("elsewhere/x.md", "before");
+		const target = setup.write("elsewhere/x.md", "before");
 		chmodSync(target, 0o640);
-		mkdirSync(join(yard.agentDirectory, "agent-profiles"));
-		const path = join(yard.agentDirectory, "agent-profiles", "x.md");
+		mkdirSync(join(setup.agentDirectory, "agent-profiles"));
+		const path = join(setup.agentDirectory, "agent-profiles", "x.md");
 		symlinkSync(target, path);
 		assert.deepEqual(replaceFile(path, "after"), ok);
 		assert.equal(readFileSync(target, "utf8"), "after");

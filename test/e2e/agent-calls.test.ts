@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startDelegation, type ToolOutcome } from "../rig/delegation.ts";
 import { type ScriptedCall, status } from "../rig/model-server.ts";
-import { createStage, finalize, isParent, success } from "./agent-stage.ts";
+import { createSetup, finalize, isParent, success } from "./agent-setup.ts";
 
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const OWN_TOOL = `
@@ -15,7 +15,7 @@ export default (pi) => pi.registerTool({
 `;
 
 test("The tools and the prompt that an agent really gets (C3–C7, C26, C27, X3, X4, X6)", async (t) => {
-	const { define, call, requestsOf, home, runs, server } = await createStage(t);
+	const { define, call, requestsOf, home, runs, server } = await createSetup(t);
 	const own = home.write("own-tool.ts", OWN_TOOL);
 	const agent = (name: string, ...fields: string[]) =>
 		define(`prompts/${name}.md`, [`name: ${name}`, "description: d", ...fields], `BODY OF ${name}`);
@@ -96,7 +96,7 @@ test("The tools and the prompt that an agent really gets (C3–C7, C26, C27, X3,
 });
 
 test("What a call returns, and what the other tools know of it (C9–C12, X2, X8, X13, X14)", async (t) => {
-	const { define, call } = await createStage(t);
+	const { define, call } = await createSetup(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const read = (tool: string, sessionId: string) => ({ tool, sessionId });
 	const long = "x".repeat(60_000);
@@ -163,7 +163,7 @@ test("What a call returns, and what the other tools know of it (C9–C12, X2, X8
 });
 
 test("After a restart of the parent, what an agent's session says can be read, and the session goes on (X8, X9)", async (t) => {
-	const { define, home, server } = await createStage(t);
+	const { define, home, server } = await createSetup(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const parent = async (...calls: ScriptedCall[]) => {
 		const { results, stderr } = await startDelegation(home, server, {
@@ -208,7 +208,7 @@ test("After a restart of the parent, what an agent's session says can be read, a
 });
 
 test("An agent ends with a question, and its answer goes on in the same session; mayAsk: false refuses the question", async (t) => {
-	const { define, call, requestsOf } = await createStage(t);
+	const { define, call, requestsOf } = await createSetup(t);
 	define("prompts/asker.md", ["name: asker", "description: d"], "You ask.");
 	define("prompts/silent.md", ["name: silent", "description: d", "mayAsk: false"], "You answer.");
 	const sessionId = "question-1";

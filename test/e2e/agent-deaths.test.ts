@@ -6,7 +6,7 @@ import { hang, type Reply, text, toolCall } from "../rig/model-server.ts";
 import { PI_IS_1 } from "../rig/pi.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
-import { createStage, isReminder, type Stage, success } from "./agent-stage.ts";
+import { createSetup, isReminder, type Setup, success } from "./agent-setup.ts";
 
 /** Keeps the child from leaving when it has handed over its answer. */
 const STAYS = `export default (pi) => pi.on("agent_end", async ({ messages }) => {
@@ -62,7 +62,7 @@ interface Found {
 }
 
 /** The run of a task, once it is where it is to be killed. */
-async function reach(stage: Stage, { task, phase }: Cell): Promise<Found> {
+async function reach(stage: Setup, { task, phase }: Cell): Promise<Found> {
 	const runs = join(stage.home.project, ".pi", "subagents", "runs");
 	let found: Found | undefined;
 	const look = () => {
@@ -96,7 +96,7 @@ function endOf(victims: Victims, phase: string): RegExp {
 test("Whoever is killed in whatever phase, the session goes on with what pi had stored (C17, C23, X13, X22, X23)", {
 	timeout: 240_000,
 }, async (t) => {
-	const stage = await createStage(t, { settings: { subagents: { maxConcurrency: 5 } } });
+	const stage = await createSetup(t, { settings: { subagents: { maxConcurrency: 5 } } });
 	const { home, start, define, call, requestsOf, server } = stage;
 	const stays = home.write(join(home.root, "stays.ts"), STAYS);
 	define("prompts/scout.md", ["name: scout", "description: finds", `extensions: ${stays}`], "SCOUT BODY");

@@ -6,18 +6,18 @@ import { test } from "node:test";
 import { hang, type ModelRequest, text, toolCall } from "../rig/model-server.ts";
 import { PI_IS_1 } from "../rig/pi.ts";
 import { waitGone, waitNoneWithEnv } from "../rig/processes.ts";
-import { createStage, isParent, isReminder, type Plays, type Stage, success, taskOf } from "./agent-stage.ts";
+import { createSetup, isParent, isReminder, type Plays, type Setup, success, taskOf } from "./agent-setup.ts";
 
 const ROUNDS = 20;
-const scout = (stage: Stage, ...fields: string[]) =>
+const scout = (stage: Setup, ...fields: string[]) =>
 	stage.define("prompts/scout.md", ["name: scout", "description: finds", ...fields], "SCOUT BODY");
-const sessionFile = ({ home }: Stage, cwd: string, name: string) => {
+const sessionFile = ({ home }: Setup, cwd: string, name: string) => {
 	const hash = createHash("sha256").update(cwd).digest("hex").slice(0, 16);
 	return join(home.root, ".pi", "subagent-sessions", hash, name);
 };
 
 test("Twenty calls go on with one session and pay for what is new; any other identity is fresh (C11, C14, C15, X9, X23)", async (t) => {
-	const stage = await createStage(t);
+	const stage = await createSetup(t);
 	const { home, define, call, requestsOf } = stage;
 	scout(stage, "approved_tools: [read]", "model: mock-2", "thinkingLevel: high");
 	define("prompts/other.md", ["name: other", "description: d"], "OTHER BODY");
@@ -93,7 +93,7 @@ test("Twenty calls go on with one session and pay for what is new; any other ide
 });
 
 /** The processes of the latest run of a task. */
-async function pidsOf(stage: Stage, task: string): Promise<{ supervisor: number; pi: number; runId: string }> {
+async function pidsOf(stage: Setup, task: string): Promise<{ supervisor: number; pi: number; runId: string }> {
 	await stage.server.waitForRequest((request) => !isParent(request) && taskOf(request) === task);
 	const run = stage.runs().get(task);
 	assert.ok(run);
@@ -105,7 +105,7 @@ async function pidsOf(stage: Stage, task: string): Promise<{ supervisor: number;
 }
 
 test("One writer at a time, whoever is killed in whatever phase, and the session goes on (C17, C23, C29, X23, W32, F54)", async (t) => {
-	const stage = await createStage(t);
+	const stage = await createSetup(t);
 	const { call, start, requestsOf, server } = stage;
 	scout(stage);
 	const on = (task: string) => ({ agent: "scout", task, sessionId: "one" });
@@ -182,7 +182,7 @@ test("One writer at a time, whoever is killed in whatever phase, and the session
 });
 
 test("A call with a session id says whether the session goes on, or is new and whose the id was [C11, C15, X38]", async (t) => {
-	const stage = await createStage(t);
+	const stage = await createSetup(t);
 	const { home, define, call } = stage;
 	scout(stage);
 	define("prompts/other.md", ["name: other", "description: d"], "OTHER BODY");

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { raw, status, text, toolCalls } from "../rig/model-server.ts";
-import { createStage, finalize, isCompaction, isParent, isReminder, type Plays, success } from "./agent-stage.ts";
+import { createSetup, finalize, isCompaction, isParent, isReminder, type Plays, success } from "./agent-setup.ts";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/;
 const ID = "00000000-0000-4000-8000-000000000000";
@@ -17,7 +17,7 @@ export default (pi) => pi.on("input", async () => {
 `;
 
 test("How an agent may end, and that it ends there (C9, C12, C19–C25, X13, X22)", async (t) => {
-	const { define, call, requestsOf, server, home } = await createStage(t);
+	const { define, call, requestsOf, server, home } = await createSetup(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const touch = (name: string) => ({ name: "bash", args: { command: `touch ${name}` } });
 	const done = (result: unknown) => ({ name: "subagent_finalize", args: { status: "SUCCESS", result } });
@@ -120,7 +120,7 @@ test("How an agent may end, and that it ends there (C9, C12, C19–C25, X13, X22
 });
 
 test("A reminder waits for pi's own recovery, and is not sent when that leads to an answer (X22)", async (t) => {
-	const { define, call, requestsOf, server, home } = await createStage(t, {
+	const { define, call, requestsOf, server, home } = await createSetup(t, {
 		settings: { compaction: { enabled: true, keepRecentTokens: 1 } },
 	});
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
@@ -158,7 +158,7 @@ const ENDINGS = {
 };
 
 test("An agent whose process ended without an answer goes on with its session, corrected three times in all (C22, C25, X22)", async (t) => {
-	const { define, call, requestsOf, home, runs } = await createStage(t);
+	const { define, call, requestsOf, home, runs } = await createSetup(t);
 	for (const [name, body] of Object.entries(ENDINGS)) {
 		const path = home.write(`${name}.ts`, `export default (pi) => {\n${body}\n};\n`);
 		define(
@@ -205,7 +205,7 @@ test("An agent whose process ended without an answer goes on with its session, c
 });
 
 test("An answer that the output limit cut in the middle of its call is none, and is corrected (C20, X13, X22)", async (t) => {
-	const { define, call, requestsOf } = await createStage(t);
+	const { define, call, requestsOf } = await createSetup(t);
 	define("prompts/scout.md", ["name: scout", "description: finds"], "SCOUT BODY");
 	const chunk = (delta: object, finish_reason: string | null) =>
 		`data: ${JSON.stringify({ id: "cut", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n`;

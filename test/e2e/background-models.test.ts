@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { MOCK_API_KEY } from "../rig/home.ts";
 import type { ModelRequest } from "../rig/model-server.ts";
 import { until } from "../rig/until.ts";
-import { background, isParent, runIdIn, stage, status } from "./background-stage.ts";
+import { background, isParent, runIdIn, setUp, status } from "./background-setup.ts";
 
 const LATE_MODELS = fileURLToPath(new URL("../rig/fixtures/late-models.ts", import.meta.url));
 
@@ -21,8 +21,8 @@ function offered(request: ModelRequest | undefined, tool: string): unknown {
 }
 
 test("The tools come with the first models, and offer those that there are, in their order (B31–B34, X10, X11)", async (t) => {
-	const scene = await stage(t);
-	const { home, server, script, person, release, ended } = scene;
+	const setup = await setUp(t);
+	const { home, server, script, person, release, ended } = setup;
 	writeFileSync(join(home.agentDir, "models.json"), JSON.stringify({ providers: {} }));
 	const someone = person({ args: ["-e", LATE_MODELS], env: { RIG_MODEL_URL: server.url } });
 	const available = async () => {
@@ -71,7 +71,7 @@ test("The tools come with the first models, and offer those that there are, in t
 });
 
 test("Without a model the tools are not offered; with the next one, those that were active before are (X11, B34)", async (t) => {
-	const { home, server, person, script } = await stage(t);
+	const { home, server, person, script } = await setUp(t);
 	const file = join(home.agentDir, "models.json");
 	const models = JSON.parse(readFileSync(file, "utf8"));
 	// A key beside the models: pi goes on with the model that it has when the list is empty.
@@ -118,7 +118,7 @@ test("Families switches tools off, and the reading tools stay with any (X11)", a
 		[["subagent"], [...READING, "subagent"]],
 	];
 	for (const [families, tools] of expected) {
-		const { server, print } = await stage(t, { settings: { subagents: { families } } });
+		const { server, print } = await setUp(t, { settings: { subagents: { families } } });
 		const { stderr } = await print();
 		assert.equal(stderr, "");
 		const ours = server.requests[0]?.tools.filter((name) => !["read", "bash", "edit", "write"].includes(name));

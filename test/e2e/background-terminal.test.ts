@@ -5,14 +5,14 @@ import { test } from "node:test";
 import type { Home } from "../rig/home.ts";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { terminalMissing } from "../rig/terminal.ts";
-import { background, EXTENSION, isParent, MESSAGE, stage, UPDATE } from "./background-stage.ts";
+import { background, EXTENSION, isParent, MESSAGE, setUp, UPDATE } from "./background-setup.ts";
 
 const LINES = Array.from({ length: 9 }, (_, at) => `finding ${at + 1}`);
 
 test("In the terminal a run stands in the footer, and its end in the session: a few lines, or all of them (B59)", {
 	skip: terminalMissing() ?? false,
 }, async (t) => {
-	const { home, session, server, script, release } = await stage(t);
+	const { home, session, server, script, release } = await setUp(t);
 	const terminal = await startPiTerminal(home, {
 		extension: EXTENSION,
 		args: ["--session", session],
@@ -49,7 +49,7 @@ for (const end of ["quits", "is killed"] as const) {
 	test(`A run outlives a terminal that ${end}, and the next one picks it up and tells its end once (B52, B57–B61)`, {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
-		const { home, session, server, script, release, entries, ended, runs } = await stage(t);
+		const { home, session, server, script, release, entries, ended, runs } = await setUp(t);
 		const open = () =>
 			startPiTerminal(home, { extension: EXTENSION, args: ["--session", session], ...{ columns: 100, rows: 40 } });
 		const first = await open();

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { toolOutcomes } from "../rig/delegation.ts";
 import { processesWithEnv, waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
-import { background, HOLD, isParent, MESSAGE, RUN, runIdIn, stage, status, UPDATE } from "./background-stage.ts";
+import { background, HOLD, isParent, MESSAGE, RUN, runIdIn, setUp, status, UPDATE } from "./background-setup.ts";
 
 const MARKER = "PI_SUBAGENTS_RUN_ID";
 
 test("A run outlives `pi -p`, and the next start takes its end in, once (B36–B41, B50–B58, B61, X7, X14, W36)", async (t) => {
-	const { home, server, print, release, ended, entries, directoryOf } = await stage(t, {
+	const { home, server, print, release, ended, entries, directoryOf } = await setUp(t, {
 		settings: { subagents: { runner: "tmux" } },
 	});
 	const first = await print(background("look"));
@@ -69,7 +69,7 @@ test("A run outlives `pi -p`, and the next start takes its end in, once (B36–B
 });
 
 test("An end while the agent is busy is told at once and starts no turn; a person can stop a run meanwhile (B59–B62, S24, W28)", async (t) => {
-	const { server, script, person, release, releaseParent, ended, entries } = await stage(t);
+	const { server, script, person, release, releaseParent, ended, entries } = await setUp(t);
 	const someone = person();
 	script(background("quick"), background("slow"));
 	const [quick, slow] = (await someone.ask("start both")).map(runIdIn);
@@ -122,7 +122,7 @@ test("An end while the agent is busy is told at once and starts no turn; a perso
 });
 
 test("Reload, new session and clone: a run is told in the session that started it, and only there (B57, B63, B68, F53, X18, W29)", async (t) => {
-	const { home, session, script, person, release, ended, entries } = await stage(t);
+	const { home, session, script, person, release, ended, entries } = await setUp(t);
 	const someone = person();
 	script(background("look"));
 	const runId = runIdIn((await someone.ask("start"))[0]);
@@ -167,7 +167,7 @@ test("Reload, new session and clone: a run is told in the session that started i
 });
 
 test("kill -9 of the parent, while a run goes on and between its end and its message: told once (B48, B61, F03)", async (t) => {
-	const { server, script, person, print, release, releaseParent, ended, entries } = await stage(t);
+	const { server, script, person, print, release, releaseParent, ended, entries } = await setUp(t);
 	const first = person();
 	script(background("one"), background("two"));
 	const [one, two] = (await first.ask("start")).map(runIdIn);
@@ -205,7 +205,7 @@ test("kill -9 of the parent, while a run goes on and between its end and its mes
 });
 
 test("Runs whose directories are no longer private stay known, and each is told once (B57, B58, B61, B68)", async (t) => {
-	const { print, release, ended, entries, directoryOf } = await stage(t);
+	const { print, release, ended, entries, directoryOf } = await setUp(t);
 	const { outcomes } = await print(background("one"), background("two"), background("three"));
 	const [one = "", two = "", three = ""] = outcomes.map(runIdIn);
 	for (const [task, runId] of [
@@ -243,7 +243,7 @@ test("Runs whose directories are no longer private stay known, and each is told 
 });
 
 test("kill -9 of the parent in the middle of a launch leaves no run that nobody knows of (F03)", async (t) => {
-	const { script, person, print, runs, directoryOf, entries } = await stage(t);
+	const { script, person, print, runs, directoryOf, entries } = await setUp(t);
 	const someone = person();
 	script(background("look"));
 	void someone.ask("start").catch(() => {});
@@ -265,7 +265,7 @@ test("kill -9 of the parent in the middle of a launch leaves no run that nobody 
 });
 
 test("A supervisor that is killed with its parent is lost at the next start, with what its agent had said (B48, W27)", async (t) => {
-	const { server, script, person, print, entries, directoryOf } = await stage(t);
+	const { server, script, person, print, entries, directoryOf } = await setUp(t);
 	const someone = person();
 	script(background("look"));
 	const runId = runIdIn((await someone.ask("start"))[0]);

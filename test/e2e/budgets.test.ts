@@ -7,27 +7,27 @@ import { toolOutcomes } from "../rig/delegation.ts";
 import { type Reply, type ScriptedCall, text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { createStage, finalize, isReminder, type Stage, success } from "./agent-stage.ts";
-import { background, EXTENSION, isParent, MESSAGE, runIdIn, stage, status, UPDATE } from "./background-stage.ts";
+import { createSetup, finalize, isReminder, type Setup, success } from "./agent-setup.ts";
+import { background, EXTENSION, isParent, MESSAGE, runIdIn, setUp, status, UPDATE } from "./background-setup.ts";
 
 const usage = (input: number, output: number) => ({ usage: { input, output } });
 const touch = (name: string, more: object = usage(1_000, 10)): Reply =>
 	toolCall("bash", { command: `touch ${name}` }, more);
 const CUT = "cut short by its budget";
 
-const resultOf = (stage: Stage, task: string): RunResult =>
-	JSON.parse(readFileSync(join(stage.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
-const hasRun = ({ home }: Stage, name: string) => existsSync(join(home.project, name));
-const lastToolResult = (stage: Stage, task: string) =>
-	stage
+const resultOf = (setup: Setup, task: string): RunResult =>
+	JSON.parse(readFileSync(join(setup.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
+const hasRun = ({ home }: Setup, name: string) => existsSync(join(home.project, name));
+const lastToolResult = (setup: Setup, task: string) =>
+	setup
 		.requestsOf(task)
 		.at(-1)
 		?.messages.findLast(({ role }) => role === "tool")?.text ?? "";
 
 test("A preset's budget refuses the tools of the message that used it up, and the next message is the answer (R6, B1, B2, X37)", async (t) => {
-	const stage = await createStage(t);
+	const setup = await createSetup(t);
 	const preset = (name: string, limit: string) =>
-		stage.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", "model: mock/mock-1", limit]);
+		setup.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", "model: mock/mock-1", limit]);
 	preset("tokens", "maxTokens: 2500");
 	preset("turns", "maxTurns: 2");
 	preset("enough", "maxTokens: 2020");
@@ -37,7 +37,7 @@ test("A preset's budget refuses the tools of the message that used it up, and th
 		// The last message reaches the limit and calls no tool: it is an answer like any other.
 		enough: [touch("e1"), text("all is done", usage(1_000, 10))],
 	};
-	const results = await stage.call(
+	const results = await setup.call(
 		Object.keys(plays).map((task) => ({ preset: task, task })),
 		plays,
 	);
@@ -57,26 +57,26 @@ test("A preset's budget refuses the tools of the message that used it up, and th
 		[false, false, false],
 	);
 	for (const [task, replies] of Object.entries(plays))
-		assert.equal(stage.requestsOf(task).length, replies.length, task);
+		assert.equal(setup.requestsOf(task).length, replies.length, task);
 	assert.deepEqual(
-		["t1", "t2", "u1", "u2", "e1"].map((name) => hasRun(stage, name)),
+		["t1", "t2", "u1", "u2", "e1"].map((name) => hasRun(setup, name)),
 		[true, false, true, false, true],
 	);
 	assert.match(
-		lastToolResult(stage, "tokens"),
+		lastToolResult(setup, "tokens"),
 		/budget is used up \(3,020 of 2,500 tokens\)\. Answer now with what you have/,
 	);
-	const tools = stage.requestsOf("tokens").map(({ body }) => JSON.stringify(body.tools));
+	const tools = setup.requestsOf("tokens").map(({ body }) => JSON.stringify(body.tools));
 	assert.equal(new Set(tools).size, 1, "the tools stay declared");
-	const { outcome, cutShort, usage: used } = resultOf(stage, "tokens");
+	const { outcome, cutShort, usage: used } = resultOf(setup, "tokens");
 	assert.deepEqual([outcome.kind, used.totalTokens], ["completed", 5_150], "right to the token");
 	assert.deepEqual(cutShort, { kind: "budget", unit: "tokens", used: 3_020, limit: 2_500, of: "run" });
-	assert.equal(resultOf(stage, "enough").cutShort, undefined);
+	assert.equal(resultOf(setup, "enough").cutShort, undefined);
 });
 
 test("A model that goes on calling tools after its budget is stopped without another request (R7, B4)", async (t) => {
-	const stage = await createStage(t);
-	stage.define("subagents/small.md", ["name: small", "description: works", "model: mock/mock-1", "maxTurns: 1"]);
+	const setup = await createSetup(t);
+	setup.define("subagents/small.md", ["name: small", "description: works", "model: mock/mock-1", "maxTurns: 1"]);
 	const plays = {
 		"with words": [touch("a1"), toolCalls([{ name: "bash", args: { command: "touch a2" } }], { text: "so far: a" })],
 		wordless: [touch("b1", { text: "first I look" }), touch("b2")],
@@ -93,23 +93,23 @@ test("A model that goes on calling tools after its budget is stopped without ano
 		],
 	};
 	const tasks = Object.keys(plays).map((task) => ({ preset: "small", task }));
-	const [result] = await stage.call([{ tasks }], plays);
+	const [result] = await setup.call([{ tasks }], plays);
 	assert.equal(
 		result?.text,
 		[
 			`[1/3] small: completed\n[${CUT} (1 of 1 turns)]\nso far: a`,
-			`[2/3] small: failed\nError: Sub-agent was ${CUT} (1 of 1 turns) and gave no answer (run: ${stage.runs().get("wordless")?.spec.runId})\n\nWhat it had written:\n\nfirst I look`,
+			`[2/3] small: failed\nError: Sub-agent was ${CUT} (1 of 1 turns) and gave no answer (run: ${setup.runs().get("wordless")?.spec.runId})\n\nWhat it had written:\n\nfirst I look`,
 			`[3/3] small: completed\n[${CUT} (1 of 1 turns)]\nso far: c`,
 		].join("\n\n"),
 	);
-	for (const task of Object.keys(plays)) assert.equal(stage.requestsOf(task).length, 2, task);
-	for (const name of ["a1", "a2", "b1", "b2", "c2"]) assert.equal(hasRun(stage, name), false, name);
-	assert.match(lastToolResult(stage, "unknown"), /Answer now with what you have/, "pi's own refusal says it too");
+	for (const task of Object.keys(plays)) assert.equal(setup.requestsOf(task).length, 2, task);
+	for (const name of ["a1", "a2", "b1", "b2", "c2"]) assert.equal(hasRun(setup, name), false, name);
+	assert.match(lastToolResult(setup, "unknown"), /Answer now with what you have/, "pi's own refusal says it too");
 });
 
 test("An agent hands over after its budget, and is reminded once at most (B3, B7)", async (t) => {
-	const stage = await createStage(t);
-	stage.define("prompts/small.md", ["name: small", "description: works", "maxTurns: 1"]);
+	const setup = await createSetup(t);
+	setup.define("prompts/small.md", ["name: small", "description: works", "maxTurns: 1"]);
 	const plays = {
 		"hands over": [touch("a1"), success("half of it")],
 		"needs a reminder": [touch("b1"), text("half of it"), success("half of it")],
@@ -127,7 +127,7 @@ test("An agent hands over after its budget, and is reminded once at most (B3, B7
 		],
 	};
 	const tasks = Object.keys(plays).map((task) => ({ agent: "small", task }));
-	const [result] = await stage.call([{ tasks }], plays);
+	const [result] = await setup.call([{ tasks }], plays);
 	const blocks = (result?.text ?? "")
 		.split(/\n\n(?=\[\d\/8\] )/)
 		.map((block) => block.replace(/^\[\d\/8\] small: /, "").replaceAll(/`[0-9a-f-]{36}`/g, "<id>"));
@@ -149,15 +149,15 @@ test("An agent hands over after its budget, and is reminded once at most (B3, B7
 		answer("both"),
 	]);
 	for (const [task, replies] of Object.entries(plays))
-		assert.equal(stage.requestsOf(task).length, replies.length, task);
-	const reminders = (task: string) => stage.requestsOf(task).at(-1)?.messages.filter(isReminder).length;
+		assert.equal(setup.requestsOf(task).length, replies.length, task);
+	const reminders = (task: string) => setup.requestsOf(task).at(-1)?.messages.filter(isReminder).length;
 	assert.deepEqual(["needs a reminder", "never", "only talks", "goes on"].map(reminders), [1, 1, 1, 0]);
-	for (const name of ["a1", "e1", "e2", "f1", "f2"]) assert.equal(hasRun(stage, name), false, name);
-	assert.match(lastToolResult(stage, "hands over"), /Answer now with what you have, by calling subagent_finalize/);
+	for (const name of ["a1", "e1", "e2", "f1", "f2"]) assert.equal(hasRun(setup, name), false, name);
+	assert.match(lastToolResult(setup, "hands over"), /Answer now with what you have, by calling subagent_finalize/);
 });
 
 test("Every text about a run that its budget cut short says so, also after a restart (B2, X14, X34, X41)", async (t) => {
-	const { home, server, session, entries } = await stage(t, {
+	const { home, server, session, entries } = await setUp(t, {
 		settings: { subagents: { maxCost: 0.01 } },
 		model: { cost: { input: 1_000, output: 0, cacheRead: 0, cacheWrite: 0 } },
 	});

@@ -6,14 +6,14 @@ import { toolOutcomes } from "../rig/delegation.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { background, EXTENSION, MESSAGE, runIdIn, stage } from "./background-stage.ts";
+import { background, EXTENSION, MESSAGE, runIdIn, setUp } from "./background-setup.ts";
 
 const control = (args: object): ScriptedCall => ({ name: "subagent_control", args });
 const usageOf = ({ usage }: { readonly usage: unknown }) => (usage as { input: number } | undefined)?.input;
 
 describe("control of background agents by the model", { concurrency: 2 }, () => {
 	test("Wait returns when all have ended, with their answers and what they cost; nothing is announced then", async (t) => {
-		const { script, person, release, entries } = await stage(t);
+		const { script, person, release, entries } = await setUp(t);
 		const { ask, pi, leave, shown } = person();
 		script(background("one"), background("two"));
 		const started = await ask("start them");
@@ -42,7 +42,7 @@ describe("control of background agents by the model", { concurrency: 2 }, () => 
 	});
 
 	test("A wait whose time is over, or that Esc stops, leaves the agents running and their ends announced", async (t) => {
-		const { script, person, release, entries } = await stage(t);
+		const { script, person, release, entries } = await setUp(t);
 		const { ask, tell, pi, leave } = person();
 		script(background("slow"));
 		const [started] = await ask("start it");
@@ -65,7 +65,7 @@ describe("control of background agents by the model", { concurrency: 2 }, () => 
 	});
 
 	test("Message reaches the agent as the parent's, stop ends it, and bad input is refused with the running ids", async (t) => {
-		const { script, person, release, directoryOf, ended } = await stage(t);
+		const { script, person, release, directoryOf, ended } = await setUp(t);
 		const { ask, leave } = person();
 		script(background("one"), background("two"));
 		const [one, two] = (await ask("start them")).map(runIdIn);
@@ -101,7 +101,7 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 	const waiting = { settings: { subagents: { waitInPrintMode: true } } };
 
 	test("Stays until they have ended, and each end gives the model its turn", async (t) => {
-		const { script, release, server, home, session } = await stage(t, waiting);
+		const { script, release, server, home, session } = await setUp(t, waiting);
 		script(background("one"), background("two"));
 		const pi = runPi(home, { prompt: "go on", extension: EXTENSION, args: ["--session", session], timeoutMs: 60_000 });
 		const parents = () => server.requests.filter(({ tools }) => tools.includes("get_subagent_output"));
@@ -117,7 +117,7 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 	});
 
 	test("Stays no longer than printModeTimeout: then pi exits, and the agent goes on", async (t) => {
-		const { script, release, home, session, runs, directoryOf, ended } = await stage(t, {
+		const { script, release, home, session, runs, directoryOf, ended } = await setUp(t, {
 			settings: { subagents: { waitInPrintMode: true, printModeTimeout: 2 } },
 		});
 		script(background("slow"));
@@ -133,7 +133,7 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 
 	for (const signal of ["SIGTERM", "SIGINT"] as const)
 		test(`${signal} lets go at once, and the agents go on`, async (t) => {
-			const { script, release, server, home, session, runs, directoryOf, ended } = await stage(t, waiting);
+			const { script, release, server, home, session, runs, directoryOf, ended } = await setUp(t, waiting);
 			script(background("one"));
 			const pi = runPi(home, {
 				prompt: "go on",
@@ -155,7 +155,7 @@ describe("pi -p with background agents", { concurrency: 2 }, () => {
 });
 
 test("Announce: turn gives an idle agent one turn for the ends that come together", async (t) => {
-	const { script, person, release, server } = await stage(t, { settings: { subagents: { announce: "turn" } } });
+	const { script, person, release, server } = await setUp(t, { settings: { subagents: { announce: "turn" } } });
 	const { ask, pi, leave } = person();
 	script(background("one"), background("two"));
 	await ask("start them");

@@ -16,7 +16,7 @@ const MARKER = "PI_SUBAGENTS_RUN_ID";
 const JOBS = "nohup sleep 301 >/dev/null 2>&1 & setsid sleep 302 >/dev/null 2>&1 & sleep 303";
 const SAID = "I start three jobs.";
 
-interface Scene {
+interface Setup {
 	readonly home: Home;
 	readonly delegation: RunningDelegation;
 	readonly runId: string;
@@ -28,9 +28,9 @@ interface Scene {
 describe("with the real pi and jobs in its bash", { concurrency: 2 }, () => {
 	const servers: ModelServer[] = [];
 	const homes: Home[] = [];
-	const scenes: Scene[] = [];
+	const setups: Setup[] = [];
 	after(async () => {
-		for (const { runId, delegation } of scenes) {
+		for (const { runId, delegation } of setups) {
 			delegation.parent.kill("SIGKILL");
 			for (const { pid } of processesWithEnv(MARKER, runId)) process.kill(pid, "SIGKILL");
 		}
@@ -39,7 +39,7 @@ describe("with the real pi and jobs in its bash", { concurrency: 2 }, () => {
 	});
 
 	/** A parent with one child whose three jobs run. */
-	async function play(mode: "json" | "rpc" = "json"): Promise<Scene> {
+	async function play(mode: "json" | "rpc" = "json"): Promise<Setup> {
 		const server = await startModelServer();
 		const home = createHome(server);
 		servers.push(server);
@@ -61,35 +61,35 @@ describe("with the real pi and jobs in its bash", { concurrency: 2 }, () => {
 		const [first = ""] = readFileSync(join(directory, "events.jsonl"), "utf8").split("\n");
 		const { supervisorPid: supervisor } = JSON.parse(first).event;
 		const result = () => JSON.parse(readFileSync(join(directory, "result.json"), "utf8")) as RunResult;
-		const scene = { home, delegation, runId, directory, supervisor, result };
-		scenes.push(scene);
-		return scene;
+		const setup = { home, delegation, runId, directory, supervisor, result };
+		setups.push(setup);
+		return setup;
 	}
-	const resultText = ({ delegation }: Scene) => toolOutcomes(delegation.parent.events)[0]?.text ?? "";
+	const resultText = ({ delegation }: Setup) => toolOutcomes(delegation.parent.events)[0]?.text ?? "";
 
 	test("An abort in the middle: all gone, told as an abort, the parent lives on (A61, F21)", async () => {
-		const scene = await play("rpc");
-		const { parent } = scene.delegation;
+		const setup = await play("rpc");
+		const { parent } = setup.delegation;
 		parent.send({ type: "abort" });
 		await parent.waitForEvent((event) => event.type === "agent_settled" || event.type === "agent_end");
-		await waitNoneWithEnv(MARKER, scene.runId);
-		assert.match(resultText(scene), /^✗ jobs: error — Sub-agent was aborted \(session: \w{16}\)$/);
+		await waitNoneWithEnv(MARKER, setup.runId);
+		assert.match(resultText(setup), /^✗ jobs: error — Sub-agent was aborted \(session: \w{16}\)$/);
 		assert.equal(toolOutcomes(parent.events)[0]?.isError, true);
-		assert.deepEqual(scene.result().outcome, {
+		assert.deepEqual(setup.result().outcome, {
 			kind: "failed",
 			failure: { kind: "stopped", cause: { kind: "aborted", by: "caller" } },
 		});
-		assert.equal(scene.result().text, SAID);
+		assert.equal(setup.result().text, SAID);
 		parent.end();
-		assert.equal((await scene.delegation.done).code, 0);
+		assert.equal((await setup.delegation.done).code, 0);
 	});
 
 	test("SIGHUP to the parent, as from a terminal that closes: all gone (F08)", async () => {
-		const scene = await play();
-		scene.delegation.parent.kill("SIGHUP");
-		await Promise.all([waitNoneWithEnv(MARKER, scene.runId), waitGone(scene.supervisor), scene.delegation.done]);
-		assert.equal(scene.result().outcome.kind, "failed");
-		assert.equal(scene.result().text, SAID);
+		const setup = await play();
+		setup.delegation.parent.kill("SIGHUP");
+		await Promise.all([waitNoneWithEnv(MARKER, setup.runId), waitGone(setup.supervisor), setup.delegation.done]);
+		assert.equal(setup.result().outcome.kind, "failed");
+		assert.equal(setup.result().text, SAID);
 	});
 });
 

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { RunResult } from "../../src/domain/run-result.ts";
 import { startDelegation } from "../rig/delegation.ts";
 import { drop, type ModelRequest, type Reply, status, text, toolCall } from "../rig/model-server.ts";
-import { createStage, finalize, isParent, type Stage, taskOf } from "./agent-stage.ts";
-import { EXTENSION } from "./background-stage.ts";
+import { createSetup, finalize, isParent, type Setup, taskOf } from "./agent-setup.ts";
+import { EXTENSION } from "./background-setup.ts";
 
 const OTHER_KEY = "other-key-0123456789abcdef";
 const OWN_KEY = "definition-key-0123456789";
@@ -14,14 +14,14 @@ const OWN_KEY = "definition-key-0123456789";
 const withOther = (url: string) => ({
 	other: { baseUrl: url, api: "openai-completions", apiKey: OTHER_KEY, models: [{ id: "o-1", name: "o-1" }] },
 });
-const linesIn = (stage: Stage, name: string) => {
+const linesIn = (stage: Setup, name: string) => {
 	try {
 		return readFileSync(join(stage.home.project, name), "utf8").split("\n").filter(Boolean).length;
 	} catch {
 		return 0;
 	}
 };
-const resultOf = (stage: Stage, task: string): RunResult =>
+const resultOf = (stage: Setup, task: string): RunResult =>
 	JSON.parse(readFileSync(join(stage.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
 
 /** Two tool calls, then an answer, in whichever turn the conversation is. */
@@ -34,7 +34,7 @@ function work(request: ModelRequest): Reply {
 	return text(`answered by ${request.model}`, { usage: { input: 100, output: 10 } });
 }
 
-async function play(stage: Stage, calls: readonly object[], child: (request: ModelRequest) => Reply) {
+async function play(stage: Setup, calls: readonly object[], child: (request: ModelRequest) => Reply) {
 	const rounds = calls.map((args) => [{ name: "subagent", args }]);
 	const { done } = startDelegation(stage.home, stage.server, {
 		extension: EXTENSION,
@@ -56,7 +56,7 @@ const FAILURES: Readonly<Record<string, () => Reply>> = {
 };
 
 test("A run goes on with the next model in the same conversation when its provider fails, at whichever turn (X37)", async (t) => {
-	const stage = await createStage(t);
+	const stage = await createSetup(t);
 	stage.define("subagents/worker.md", [
 		"name: worker",
 		"description: works",
@@ -95,7 +95,7 @@ test("A run goes on with the next model in the same conversation when its provid
 });
 
 test("Only failures of the provider lead to another model, one after the other, and all of them are told (X37)", async (t) => {
-	const stage = await createStage(t);
+	const stage = await createSetup(t);
 	const define = (name: string, fallback: string) =>
 		stage.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", "model: mock/mock-1", fallback]);
 	define("worker", "fallbackModels: [mock/mock-2, other/o-1]");
@@ -147,7 +147,7 @@ test("Only failures of the provider lead to another model, one after the other, 
 });
 
 test("A definition's key stays with its provider, and the setting counts only where nobody named a model (X39)", async (t) => {
-	const stage = await createStage(t, {
+	const stage = await createSetup(t, {
 		settings: { subagents: { fallbackModels: ["other/o-1"] }, retry: { enabled: true, maxRetries: 1, baseDelayMs: 1 } },
 	});
 	stage.home.write(join(stage.home.agentDir, "models.json"), modelsWithOther(stage));
@@ -180,7 +180,7 @@ test("A definition's key stays with its provider, and the setting counts only wh
 	assert.deepEqual(keysOf("local", "o-1"), []);
 });
 
-function modelsWithOther({ home, server }: Stage): string {
+function modelsWithOther({ home, server }: Setup): string {
 	const models = JSON.parse(readFileSync(join(home.agentDir, "models.json"), "utf8")) as { providers: object };
 	return JSON.stringify({ providers: { ...models.providers, ...withOther(server.url) } });
 }

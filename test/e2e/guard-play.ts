@@ -1,6 +1,6 @@
 import { type ModelRequest, type Reply, text, toolCalls } from "../rig/model-server.ts";
 import { until } from "../rig/until.ts";
-import { type Cleaner, createGuardStage, delegateCall, editFile, readFile, writeFile } from "./guard-stage.ts";
+import { type Cleaner, createGuardStage, delegateCall, editFile, readFile, writeFile } from "./guard-setup.ts";
 
 const LAST = "end\n";
 const MAX_PAUSE_MS = 40;

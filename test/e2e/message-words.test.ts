@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { background, EXTENSION, type Person, runIdIn, stage } from "./background-stage.ts";
+import { background, EXTENSION, type Person, runIdIn, setUp } from "./background-setup.ts";
 
 const MESSAGE = "  be /quick @src\n\u001b[31m é🦊";
 const said = ({ shown }: Person, words: string | RegExp) =>
@@ -16,7 +16,7 @@ const command = ({ tell }: Person, words: string) => tell({ type: "prompt", mess
 
 describe("/subagents message without a screen", { concurrency: 2 }, () => {
 	test("Over RPC it says queued, then in which turn it was delivered; the run has it as your session's", async (t) => {
-		const { script, person, release, directoryOf, ended, server } = await stage(t);
+		const { script, person, release, directoryOf, ended, server } = await setUp(t);
 		const one = person();
 		script(background("one"));
 		const runId = runIdIn((await one.ask("start it"))[0]);
@@ -40,7 +40,7 @@ describe("/subagents message without a screen", { concurrency: 2 }, () => {
 	});
 
 	test("After a restart it reaches the run, which knows no more of its sender than that it is a process of yours", async (t) => {
-		const { script, person, release, directoryOf, ended, server } = await stage(t);
+		const { script, person, release, directoryOf, ended, server } = await setUp(t);
 		const first = person();
 		script(background("one"), background("two"));
 		const [one = "", two = ""] = (await first.ask("start them")).map(runIdIn);
@@ -62,7 +62,7 @@ describe("/subagents message without a screen", { concurrency: 2 }, () => {
 	});
 
 	test("pi -p says queued and leaves, and the message is delivered all the same; a message to one that ended is refused with that word", async (t) => {
-		const { script, person, release, home, session, ended, server, directoryOf } = await stage(t);
+		const { script, person, release, home, session, ended, server, directoryOf } = await setUp(t);
 		script(background("one"));
 		const one = person();
 		const runId = runIdIn((await one.ask("start it"))[0]);

@@ -7,7 +7,7 @@ import type { SentMessage } from "../../src/run/act-on-run.ts";
 import { startDelegation } from "../rig/delegation.ts";
 import { hang, type ModelRequest, type Script, text, toolCall } from "../rig/model-server.ts";
 import { until } from "../rig/until.ts";
-import { EXTENSION, type MessageStage, messageStage } from "./message-stage.ts";
+import { EXTENSION, type MessageStage, messageSetup } from "./message-setup.ts";
 
 const receiptOf = async (sent: Result<SentMessage>) => {
 	assert.ok(sent.ok, sent.ok ? "" : sent.error);
@@ -28,7 +28,7 @@ function delegate({ home, server }: MessageStage, child: Script, task = "look ar
 
 describe("messages to the real pi", { concurrency: 2 }, () => {
 	test("A message reaches the child before its next request, exactly as typed", async (t) => {
-		const stage = await messageStage(t);
+		const stage = await messageSetup(t);
 		const message = "  /only @src, please\n\u001b[31mred $1 é🦊\t";
 		let sent: Promise<unknown> | undefined;
 		const { done } = delegate(stage, async (request) => {
@@ -45,7 +45,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A message during a plain last answer makes the run go on", async (t) => {
-		const stage = await messageStage(t);
+		const stage = await messageSetup(t);
 		const { done } = delegate(stage, async (request) => {
 			if (request.turn === 1) return text(`second answer to ${request.lastUser}`);
 			await stage.send("look around", "one more thing");
@@ -64,7 +64,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		["an answer", hang({ text: "I think that" })],
 	] as const) {
 		test(`"now" interrupts ${what} and goes on with the message`, async (t) => {
-			const stage = await messageStage(t);
+			const stage = await messageSetup(t);
 			const { done } = delegate(stage, (request) => (request.lastUser === "look around" ? first : text("as you say")));
 			const { directory } = await stage.runOf("look around");
 			const trail = () => readFileSync(join(directory, "events.jsonl"), "utf8");
@@ -81,7 +81,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	}
 
 	test("Nothing follows an answer that was handed over: the message is not delivered", async (t) => {
-		const stage = await messageStage(t);
+		const stage = await messageSetup(t);
 		stage.home.write(
 			join(stage.home.agentDir, "prompts", "judge.md"),
 			"---\nname: judge\ndescription: judges\n---\nYou judge.",
@@ -105,7 +105,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A message during an agent's plain answer is no correction, and the answer is handed over after it", async (t) => {
-		const stage = await messageStage(t);
+		const stage = await messageSetup(t);
 		stage.home.write(
 			join(stage.home.agentDir, "prompts", "judge.md"),
 			"---\nname: judge\ndescription: judges\n---\nYou judge.",
@@ -127,7 +127,7 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A reminder is delivered between tools, and does not make a run go on after its last answer", async (t) => {
-		const stage = await messageStage(t);
+		const stage = await messageSetup(t);
 		const receipts = new Map<string, Promise<unknown>>();
 		const { done } = startDelegation(stage.home, stage.server, {
 			extension: EXTENSION,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { until } from "../rig/until.ts";
-import { isParent, MESSAGE, RUN, stage } from "./background-stage.ts";
+import { isParent, MESSAGE, RUN, setUp } from "./background-setup.ts";
 
 describe("kill -9 of the parent while a task moves to the background", { concurrency: 1 }, () => {
 	for (const [when, seen] of [
@@ -15,7 +15,7 @@ describe("kill -9 of the parent while a task moves to the background", { concurr
 		],
 	] as const) {
 		test(`${when}: the next start knows the run and tells its end once`, async (t) => {
-			const { server, person, home, entries, runs, directoryOf, ended } = await stage(t);
+			const { server, person, home, entries, runs, directoryOf, ended } = await setUp(t);
 			server.use(({ turn, ...request }) => {
 				if (isParent({ turn, ...request })) {
 					const tasks = [{ name: "mover", prompt: "look around" }];

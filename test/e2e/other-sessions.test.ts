@@ -7,12 +7,12 @@ import { type RunningDelegation, startDelegation } from "../rig/delegation.ts";
 import { text, toolCall } from "../rig/model-server.ts";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { type Terminal, terminalMissing } from "../rig/terminal.ts";
-import { EXTENSION, type MessageStage, messageStage } from "./message-stage.ts";
+import { EXTENSION, type MessageStage, messageSetup } from "./message-setup.ts";
 
 const skip = terminalMissing() ?? false;
 const TASK = "look around";
 
-interface Scene extends Pick<MessageStage, "home">, Pick<RunningDelegation, "done"> {
+interface Setup extends Pick<MessageStage, "home">, Pick<RunningDelegation, "done"> {
 	readonly run: StartedRun;
 	readonly terminal: Terminal;
 }
@@ -21,9 +21,9 @@ interface Scene extends Pick<MessageStage, "home">, Pick<RunningDelegation, "don
 async function twoSessions(
 	t: TestContext,
 	{ columns, directory }: { readonly columns: number; readonly directory: string },
-	use: (scene: Scene) => Promise<void>,
+	use: (setup: Setup) => Promise<void>,
 ): Promise<void> {
-	const stage = await messageStage(t);
+	const stage = await messageSetup(t);
 	const { home, server } = stage;
 	const { done } = startDelegation(home, server, {
 		extension: EXTENSION,

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { toolOutcomes } from "../rig/delegation.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { runPi } from "../rig/pi.ts";
-import { EXTENSION, isParent, stage } from "./background-stage.ts";
+import { EXTENSION, isParent, setUp } from "./background-setup.ts";
 
 const subagent = (args: object): ScriptedCall => ({ name: "subagent", args });
 
 test("Presets in the foreground, one and several, with the real pi (B1–B6, B10, B11, B16, B19, B21, B22, X1, X2, X8)", async (t) => {
-	const { home, server, session, release, script, runs, directoryOf } = await stage(t);
+	const { home, server, session, release, script, runs, directoryOf } = await setUp(t);
 	home.write(
 		join(home.project, ".pi", "subagents", "plain.md"),
 		"---\nname: plain\ndescription: does as it is told\n---\n",

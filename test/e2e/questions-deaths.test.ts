@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { client, delegate, EXTENSION, questionStage } from "./questions-stage.ts";
+import { client, delegate, EXTENSION, questionSetup } from "./questions-setup.ts";
 
 const ATTACK = fileURLToPath(new URL("../rig/fixtures/answer-for-person.mjs", import.meta.url));
 const WAIT_MS = 60_000;
@@ -14,7 +14,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 	test("A parent that is killed with a question open: the background run is denied and goes on, and after a restart nobody is asked", async (t) => {
 		const task = "echo one\necho two";
 		const restarted = Promise.withResolvers<void>();
-		const stage = await questionStage(
+		const stage = await questionSetup(
 			t,
 			[{ name: "background_agent", args: { preset: "scout", task } }],
 			{},
@@ -43,7 +43,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 	});
 
 	test("A parent that is killed with a question of a foreground run open: the run ends", async (t) => {
-		const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
+		const stage = await questionSetup(t, [delegate(["builder", "echo one"])]);
 		const { pi, dialog } = client(stage.home);
 		await dialog(0);
 		pi.kill("SIGKILL");
@@ -60,7 +60,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 			`${process.execPath} ${ATTACK} ${runs} ${file} > /dev/null 2>&1 & echo begun`;
 		const place = { runs: "$PI_CODING_AGENT_DIR/subagents/runs", log: `$HOME/${log}` };
 		const task = `${attack(place.runs, place.log)}\necho two`;
-		const stage = await questionStage(t, [delegate(["builder", task])]);
+		const stage = await questionSetup(t, [delegate(["builder", task])]);
 		const { dialog, respond, settled, leave } = client(stage.home);
 		respond(await dialog(0), { confirmed: true });
 		const second = await dialog(1);
@@ -86,7 +86,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 	});
 
 	test("Stopping a run closes its question: the dialog is withdrawn, and a late answer changes nothing", async (t) => {
-		const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
+		const stage = await questionSetup(t, [delegate(["builder", "echo one"])]);
 		const { pi, dialog, respond, leave } = client(stage.home);
 		const open = await dialog(0);
 		pi.send({ type: "abort" });
@@ -103,7 +103,7 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 });
 
 test("In --mode json with background agents gates deny at once, and pi does not wait for answers", async (t) => {
-	const stage = await questionStage(t, [{ name: "background_agent", args: { preset: "scout", task: "echo one" } }]);
+	const stage = await questionSetup(t, [{ name: "background_agent", args: { preset: "scout", task: "echo one" } }]);
 	const end = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION, timeoutMs: WAIT_MS }).done;
 	assert.equal(end.code, 0);
 	assert.match(stage.heard("echo one") ?? "", /the gate is closed: nobody is there/);

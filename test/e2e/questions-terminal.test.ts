@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { terminalMissing } from "../rig/terminal.ts";
 import { until } from "../rig/until.ts";
-import { delegate, EXTENSION, type QuestionStage, questionStage } from "./questions-stage.ts";
+import { delegate, EXTENSION, type QuestionStage, questionSetup } from "./questions-setup.ts";
 
 const skip = terminalMissing() ?? false;
 /** The overlay passes over the first keys; a key that comes too early is pressed again. */
@@ -37,7 +37,7 @@ for (const columns of [100, 60]) {
 	}, async (t) => {
 		const builders = "echo one\necho select two\necho input three\necho editor four";
 		const first = Promise.withResolvers<void>();
-		const stage = await questionStage(t, [delegate(["builder", builders], ["tester", "echo six"])], {}, (command) =>
+		const stage = await questionSetup(t, [delegate(["builder", builders], ["tester", "echo six"])], {}, (command) =>
 			command === "echo six" ? first.promise : undefined,
 		);
 		const terminal = await inTerminal(stage, columns);
@@ -82,7 +82,7 @@ test("What was typed stays in the editor, and yes works only once the end of the
 	skip,
 }, async (t) => {
 	const words = Array.from({ length: 60 }, (_, index) => `word-${index}`).join(" ");
-	const stage = await questionStage(t, [delegate(["builder", `echo begin ${words} end-of-text`])]);
+	const stage = await questionSetup(t, [delegate(["builder", `echo begin ${words} end-of-text`])]);
 	const terminal = await inTerminal(stage, 60, 12);
 	await terminal.type("half a thought");
 	const begun = await terminal.waitFor(/Sub-agent "builder" asks[\s\S]*more rows below/, 60_000);
@@ -101,7 +101,7 @@ test("What was typed stays in the editor, and yes works only once the end of the
 
 test("With the fleet view open questions are answered there", { skip }, async (t) => {
 	const open = Promise.withResolvers<void>();
-	const stage = await questionStage(t, [delegate(["builder", "echo one"])], {}, () => open.promise);
+	const stage = await questionSetup(t, [delegate(["builder", "echo one"])], {}, () => open.promise);
 	const terminal = await inTerminal(stage, 80);
 	await terminal.waitFor(/agents: 1 running/, 60_000);
 	await terminal.sendKeys("M-a");

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { client, delegate, EXTENSION, questionStage } from "./questions-stage.ts";
+import { client, delegate, EXTENSION, questionSetup } from "./questions-setup.ts";
 
 describe("questions of children over RPC", { concurrency: 2 }, () => {
 	test("A gate in a child asks the client by a dialog of the same kind, with the run's name before its text", async (t) => {
-		const stage = await questionStage(t, [
+		const stage = await questionSetup(t, [
 			delegate(["builder", "echo one\necho select two\necho input three\necho editor four"]),
 		]);
 		const { dialog, respond, settled, leave, dialogs } = client(stage.home);
@@ -41,7 +41,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 
 	test("Five children that ask at once are asked about one at a time, and each gets its own answer", async (t) => {
 		const names = ["a", "b", "c", "d", "e"];
-		const stage = await questionStage(t, [delegate(...names.map((name) => [name, `echo select ${name}`] as const))], {
+		const stage = await questionSetup(t, [delegate(...names.map((name) => [name, `echo select ${name}`] as const))], {
 			maxConcurrency: 5,
 		});
 		const { dialog, respond, settled, leave, dialogs } = client(stage.home);
@@ -66,7 +66,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 	});
 
 	test("A question that its extension gives up is withdrawn, and the run goes on", async (t) => {
-		const stage = await questionStage(t, [delegate(["hasty", "echo short wait"])]);
+		const stage = await questionSetup(t, [delegate(["hasty", "echo short wait"])]);
 		const { settled, leave } = client(stage.home);
 		await settled();
 		assert.match(stage.heard("echo short wait") ?? "", /the gate heard false/);
@@ -76,7 +76,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 
 	test("Background agents ask too; a client that leaves with a question open denies it, and the run goes on unattended", async (t) => {
 		const task = "echo one\necho two\necho three";
-		const stage = await questionStage(t, [{ name: "background_agent", args: { preset: "scout", task } }]);
+		const stage = await questionSetup(t, [{ name: "background_agent", args: { preset: "scout", task } }]);
 		const { dialog, respond, settled, leave } = client(stage.home);
 		const first = await dialog(0);
 		assert.equal(first.title, "[scout] Allow bash?");
@@ -91,7 +91,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 	});
 
 	test("With questions: deny nobody is asked: gates in children deny at once", async (t) => {
-		const stage = await questionStage(t, [delegate(["builder", "echo one"])], { questions: "deny" });
+		const stage = await questionSetup(t, [delegate(["builder", "echo one"])], { questions: "deny" });
 		const { settled, leave, dialogs } = client(stage.home);
 		await settled();
 		assert.deepEqual(dialogs(), []);
@@ -102,7 +102,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 	test("An unanswered question is denied after questionTimeout; the next prompt makes the run attended again", async (t) => {
 		const task = "echo one\necho two\necho three";
 		const back = Promise.withResolvers<void>();
-		const stage = await questionStage(
+		const stage = await questionSetup(
 			t,
 			[{ name: "background_agent", args: { preset: "scout", task } }],
 			{ questionTimeout: 1 },
@@ -125,7 +125,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 });
 
 test("In print mode nobody is there: hasUI is false in children, and no question is asked", async (t) => {
-	const stage = await questionStage(t, [delegate(["builder", "echo one"])]);
+	const stage = await questionSetup(t, [delegate(["builder", "echo one"])]);
 	const { events } = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION }).done;
 	assert.match(stage.heard("echo one") ?? "", /the gate is closed: nobody is there/);
 	assert.ok(!events.some(({ type }) => type === "extension_ui_request"));

@@ -6,16 +6,16 @@ import type { RunResult } from "../../src/domain/run-result.ts";
 import { text, toolCall } from "../rig/model-server.ts";
 import { git, treeMissing } from "../rig/own-tree.ts";
 import { until } from "../rig/until.ts";
-import { createStage, success } from "./agent-stage.ts";
-import { stage as backgroundStage, isParent, MESSAGE, runIdIn, status } from "./background-stage.ts";
+import { createSetup, success } from "./agent-setup.ts";
+import { setUp as backgroundSetup, isParent, MESSAGE, runIdIn, status } from "./background-setup.ts";
 
 const RECEIPTS = { settings: { subagents: { receipts: true } } };
 const write = (path: string) => toolCall("write", { path, content: "one\n" });
 
 test("Presets and agents, one and several, carry their receipts where further lines go; agents that cannot write carry none (R6, X41)", async (t) => {
-	const stage = await createStage(t, RECEIPTS);
+	const setup = await createSetup(t, RECEIPTS);
 	const define = (directory: string, name: string, tools: string) =>
-		stage.define(`${directory}/${name}.md`, [
+		setup.define(`${directory}/${name}.md`, [
 			`name: ${name}`,
 			"description: works",
 			"model: mock/mock-1",
@@ -24,7 +24,7 @@ test("Presets and agents, one and several, carry their receipts where further li
 	define("subagents", "writer", "read,write");
 	define("subagents", "reader", "read,ls");
 	define("prompts", "agent", "read,write");
-	const [single, silent, parallel, agent] = await stage.call(
+	const [single, silent, parallel, agent] = await setup.call(
 		[
 			{ preset: "writer", task: "single" },
 			{ preset: "reader", task: "silent" },
@@ -66,20 +66,20 @@ test("Presets and agents, one and several, carry their receipts where further li
 		["s.txt"],
 	);
 	assert.equal(windows[0]?.receiptLines[0], "changed s.txt (+1 −0)");
-	const { directory } = stage.runs().get("silent") ?? { directory: "" };
+	const { directory } = setup.runs().get("silent") ?? { directory: "" };
 	const { receipt } = JSON.parse(readFileSync(join(directory, "result.json"), "utf8")) as RunResult;
 	assert.deepEqual(receipt?.scan, { kind: "read-only" });
 });
 
 test("A run that called neither the shell nor an unknown tool is not followed by git, whatever it wrote into the repository's configuration (R8)", async (t) => {
-	const stage = await createStage(t, RECEIPTS);
-	stage.define("subagents/writer.md", ["name: writer", "description: w", "model: mock/mock-1", "tools: read,write"]);
-	const { home } = stage;
+	const setup = await createSetup(t, RECEIPTS);
+	setup.define("subagents/writer.md", ["name: writer", "description: w", "model: mock/mock-1", "tools: read,write"]);
+	const { home } = setup;
 	const proof = join(home.root, "executed");
 	const config = `[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "touch ${proof}"\n\tbare = false\n`;
 	for (const directory of ["objects", "refs/heads"]) home.write(`.git/${directory}/.keep`, "");
 	home.write(".git/HEAD", "ref: refs/heads/main\n");
-	const [outcome] = await stage.call([{ preset: "writer", task: "plant" }], {
+	const [outcome] = await setup.call([{ preset: "writer", task: "plant" }], {
 		plant: [toolCall("write", { path: ".git/config", content: config }), text("Done.")],
 	});
 	assert.match(outcome?.text ?? "", /changed \.git\/config \(\+4 −0\)/);
@@ -87,19 +87,19 @@ test("A run that called neither the shell nor an unknown tool is not followed by
 });
 
 test("With receipts switched off there is no line, no file of call times and nothing in the result (R6)", async (t) => {
-	const stage = await createStage(t, { settings: { subagents: { receipts: false } } });
-	const [outcome] = await stage.call([{ tool: "delegate_to_subagents", tasks: [{ name: "t", prompt: "plain" }] }], {
+	const setup = await createSetup(t, { settings: { subagents: { receipts: false } } });
+	const [outcome] = await setup.call([{ tool: "delegate_to_subagents", tasks: [{ name: "t", prompt: "plain" }] }], {
 		plain: [toolCall("bash", { command: "echo x > x.txt" }), text("I wrote y.txt.")],
 	});
 	assert.match(outcome?.text ?? "", /^✓ t: completed \(session: [0-9a-f]{16}\)$/);
-	const { directory } = stage.runs().get("plain") ?? { directory: "" };
+	const { directory } = setup.runs().get("plain") ?? { directory: "" };
 	assert.ok(!existsSync(join(directory, "call-times.jsonl")));
 	assert.ok(!readFileSync(join(directory, "result.json"), "utf8").includes('"receipt"'));
 });
 
 test("A background run's end, its status and its output tell its receipt, the same after a restart (R7)", async (t) => {
-	const stage = await backgroundStage(t, RECEIPTS);
-	const { home, server } = stage;
+	const setup = await backgroundSetup(t, RECEIPTS);
+	const { home, server } = setup;
 	home.write(
 		join(home.agentDir, "subagents", "maker.md"),
 		"---\nname: maker\ndescription: m\nmodel: mock/mock-2\n---\n",
@@ -116,12 +116,12 @@ test("A background run's end, its status and its output tell its receipt, the sa
 	});
 	const line = "changed b.txt";
 	const warning = "! it says that it wrote lie.txt: nothing shows that";
-	const first = stage.person();
+	const first = setup.person();
 	const [started] = await first.ask("go");
 	const runId = runIdIn(started);
-	await until(() => stage.entries(MESSAGE).length > 0, "the notice of its end");
+	await until(() => setup.entries(MESSAGE).length > 0, "the notice of its end");
 	const message =
-		readFileSync(stage.session, "utf8")
+		readFileSync(setup.session, "utf8")
 			.split("\n")
 			.find((each) => each.includes(MESSAGE)) ?? "";
 	assert.ok((JSON.parse(message).content as string).endsWith(`\n  ${line}\n  ${warning}`), message);
@@ -142,7 +142,7 @@ test("A background run's end, its status and its output tell its receipt, the sa
 		["b.txt"],
 	);
 	await first.leave();
-	const second = stage.person();
+	const second = setup.person();
 	const after = await told(second);
 	assert.equal(after?.text, before.text);
 	calls[1] = { name: "get_subagent_output", args: { sessionId: runId } } as never;
@@ -157,15 +157,15 @@ test("A background run's end, its status and its output tell its receipt, the sa
 test("A run with a tree of its own has its receipt from the layer, and what it says it wrote is looked for there (R3)", {
 	skip: treeMissing(),
 }, async (t) => {
-	const stage = await createStage(t, RECEIPTS);
-	const { home } = stage;
+	const setup = await createSetup(t, RECEIPTS);
+	const { home } = setup;
 	home.write("kept.txt", "kept\n");
 	home.write("gone.txt", "gone\n");
 	git(home.project, "init", "-q", "-b", "main", ".");
 	git(home.project, "add", "-A");
 	git(home.project, "commit", "-q", "-m", "first");
-	stage.define("agent-profiles/apart.md", ["name: apart", "isolation: worktree"]);
-	const [outcome] = await stage.call(
+	setup.define("agent-profiles/apart.md", ["name: apart", "isolation: worktree"]);
+	const [outcome] = await setup.call(
 		[{ tool: "delegate_to_subagents", profile: "apart", tasks: [{ name: "t", prompt: "apart" }] }],
 		{
 			apart: [
@@ -177,7 +177,7 @@ test("A run with a tree of its own has its receipt from the layer, and what it s
 	const lines = outcome?.text.split("\n") ?? [];
 	assert.ok(lines.includes("  changed kept.txt, sub/new.txt (+2 −0) · removed gone.txt"), outcome?.text);
 	assert.equal(lines.at(-1), "  ! it says that it wrote sub/lie.txt: nothing shows that");
-	const { directory } = stage.runs().get("apart") ?? { directory: "" };
+	const { directory } = setup.runs().get("apart") ?? { directory: "" };
 	const { receipt } = JSON.parse(readFileSync(join(directory, "result.json"), "utf8")) as RunResult;
 	assert.deepEqual(
 		receipt?.files.map(({ path, how }) => [path, how]),

@@ -7,7 +7,7 @@ import type { RunReceipt } from "../../src/domain/receipt.ts";
 import type { RunResult } from "../../src/domain/run-result.ts";
 import type { Home } from "../rig/home.ts";
 import { type Reply, text, toolCall } from "../rig/model-server.ts";
-import { createStage, type Plays, type Stage } from "./agent-stage.ts";
+import { createSetup, type Plays, type Setup } from "./agent-setup.ts";
 
 const RECEIPTS = { settings: { subagents: { receipts: true } } };
 const bash = (command: string): Reply => toolCall("bash", { command });
@@ -26,10 +26,10 @@ function repository(home: Home, files: Readonly<Record<string, string>>): void {
 	git(home, "commit", "-qm", "first");
 }
 
-const resultOf = (stage: Stage, task: string): RunResult =>
+const resultOf = (stage: Setup, task: string): RunResult =>
 	JSON.parse(readFileSync(join(stage.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
 
-function receiptOf(stage: Stage, task: string): RunReceipt {
+function receiptOf(stage: Setup, task: string): RunReceipt {
 	const { receipt } = resultOf(stage, task);
 	assert.ok(receipt, `no receipt of ${task}`);
 	return receipt;
@@ -52,14 +52,14 @@ function linesIn(result: string): Map<string, string[]> {
 }
 
 /** One call of delegate_to_subagents in which each play is a task. */
-async function delegated(stage: Stage, plays: Plays): Promise<Map<string, string[]>> {
+async function delegated(stage: Setup, plays: Plays): Promise<Map<string, string[]>> {
 	const tasks = Object.keys(plays).map((name) => ({ name, prompt: name }));
 	const [result] = await stage.call([{ tool: "delegate_to_subagents", tasks }], plays);
 	return linesIn(result?.text ?? "");
 }
 
 test("A result says which files a run has changed, by write calls and by commands, and which commands failed (R2, R4)", async (t) => {
-	const stage = await createStage(t, RECEIPTS);
+	const stage = await createSetup(t, RECEIPTS);
 	repository(stage.home, { "src/a.txt": "one\n", "old.txt": "old\n" });
 	const lines = await delegated(stage, {
 		work: [write("docs/new.md", "a\nb\n"), bash("echo two >> src/a.txt"), bash("rm old.txt && exit 3"), text("Done.")],
@@ -87,7 +87,7 @@ test("A result says which files a run has changed, by write calls and by command
 });
 
 test("A child that says it wrote a file and did not is told on, also when it wrote another; one that did, or says it did not, is not (R1)", async (t) => {
-	const stage = await createStage(t, RECEIPTS);
+	const stage = await createSetup(t, RECEIPTS);
 	repository(stage.home, { "src/a.txt": "one\n" });
 	const lines = await delegated(stage, {
 		liar: [text("I wrote docs/x.md with all you need.")],
@@ -113,7 +113,7 @@ test("A child that says it wrote a file and did not is told on, also when it wro
 });
 
 test("Files changed by commands alone are listed: renamed into place, with their time set back, committed, removed, written and removed again (R2)", async (t) => {
-	const stage = await createStage(t, RECEIPTS);
+	const stage = await createSetup(t, RECEIPTS);
 	const files = ["back", "gone", "kept", "moved", "target"].map((name) => [`${name}.txt`, `${name}\n`]);
 	repository(stage.home, Object.fromEntries(files));
 	const commit = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -qam more";
@@ -145,7 +145,7 @@ test("Files changed by commands alone are listed: renamed into place, with their
 });
 
 test("Exit codes are the shell's, a masked test is never said to have passed, and every model and token is counted (R4, R5)", async (t) => {
-	const stage = await createStage(t, RECEIPTS);
+	const stage = await createSetup(t, RECEIPTS);
 	stage.home.write("package.json", JSON.stringify({ scripts: { test: "exit 1" } }));
 	const used = { usage: { input: 100, output: 7 } };
 	const lines = await delegated(stage, {
@@ -172,7 +172,7 @@ test("Exit codes are the shell's, a masked test is never said to have passed, an
 });
 
 test("Three siblings in one checkout write a hundred files: none is put down to a run that did not write it, and none is missed (R3)", async (t) => {
-	const stage = await createStage(t, { settings: { subagents: { receipts: true, maxConcurrency: 3 } } });
+	const stage = await createSetup(t, { settings: { subagents: { receipts: true, maxConcurrency: 3 } } });
 	repository(stage.home, { "a.txt": "a\n" });
 	const names = ["one", "two", "three"];
 	const play = (name: string): Reply[] => [

@@ -7,7 +7,7 @@ import { toolOutcomes } from "../rig/delegation.ts";
 import { type ModelRequest, type Reply, type ScriptedCall, text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { background, EXTENSION, isParent, runIdIn, type Stage, stage } from "./background-stage.ts";
+import { background, EXTENSION, isParent, runIdIn, type Setup, setUp } from "./background-setup.ts";
 
 const TURN = 110;
 const usage = { usage: { input: 100, output: 10 } };
@@ -18,7 +18,7 @@ function work({ messages }: ModelRequest): Reply {
 }
 
 /** A parent that makes these calls, one per request. */
-function play(place: Stage, child: (request: ModelRequest) => Reply | Promise<Reply> = work) {
+function play(place: Setup, child: (request: ModelRequest) => Reply | Promise<Reply> = work) {
 	let calls: ScriptedCall[] = [];
 	place.server.use((request) => {
 		if (!isParent(request)) return child(request);
@@ -56,7 +56,7 @@ const delegate = (count: number): ScriptedCall => ({
 
 test("Sixteen children stop at the session's budget: queued ones are refused, running ones answer, and the sum holds (R9, B5)", async (t) => {
 	const limit = 3_000;
-	const place = await stage(t, { settings: { subagents: { maxSessionTokens: limit, looping_tool_count: 0 } } });
+	const place = await setUp(t, { settings: { subagents: { maxSessionTokens: limit, looping_tool_count: 0 } } });
 	const { ask, fork } = play(place);
 	const [first, second] = await ask(delegate(16), background("more"));
 	const lines = (first?.text ?? "").split("\n");
@@ -94,7 +94,7 @@ test("Sixteen children stop at the session's budget: queued ones are refused, ru
 });
 
 test("When the parent leaves, each background run gets an equal share of what is left (B5)", async (t) => {
-	const place = await stage(t, { settings: { subagents: { maxSessionTokens: 2_200, looping_tool_count: 0 } } });
+	const place = await setUp(t, { settings: { subagents: { maxSessionTokens: 2_200, looping_tool_count: 0 } } });
 	const gone = Promise.withResolvers<void>();
 	const { ask, askAndLeave } = play(place, async (request) => {
 		await gone.promise;

@@ -21,7 +21,7 @@ const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)";
 const isParent = (request: ModelRequest) => request.tools.includes("delegate_to_subagents");
 
-interface Stage {
+interface Setup {
 	readonly home: Home;
 	readonly server: ModelServer;
 	/** Starts pi with the same session file each time; the parent's model makes these calls, one round after the other. */
@@ -32,17 +32,17 @@ interface Stage {
 	/** The same, to the end: what each call returned. */
 	call(rounds: readonly (readonly ScriptedCall[])[], child?: Child): Promise<ToolOutcome[]>;
 }
-type Child = Parameters<Stage["start"]>[1];
+type Child = Parameters<Setup["start"]>[1];
 type Started = ReturnType<typeof runPi>;
 
-async function stage(t: TestContext): Promise<Stage> {
+async function setUp(t: TestContext): Promise<Setup> {
 	const server = await startModelServer();
 	const home = createHome(server);
 	t.after(async () => {
 		await server.close();
 		home.dispose();
 	});
-	const start: Stage["start"] = (rounds, child) => {
+	const start: Setup["start"] = (rounds, child) => {
 		let round = 0;
 		server.use((request) => {
 			if (!isParent(request)) return child(request);
@@ -72,7 +72,7 @@ const transcript = (sessionId: string): ScriptedCall => ({ name: "get_subagent_s
 const idIn = (line: string | undefined) => /\(session: ([0-9a-f]{16})\)/.exec(line ?? "")?.[1] ?? "no id";
 
 test("What a run had said is found, and gone on with, after kill -9 of the parent and a new start (A91, A92, X9)", async (t) => {
-	const { home, server, start, call } = await stage(t);
+	const { home, server, start, call } = await setUp(t);
 
 	const first = start(
 		[[delegation({ name: "quick", prompt: "be quick" }, { name: "slow", prompt: "be slow" })]],
@@ -140,7 +140,7 @@ test("What a run had said is found, and gone on with, after kill -9 of the paren
 });
 
 test("A resume is checked before anything starts, tells every run once, and puts files first (A40–A49, X9)", async (t) => {
-	const { home, server, call } = await stage(t);
+	const { home, server, call } = await setUp(t);
 	home.write("notes.txt", "a note\n");
 	const child: Child = (request) =>
 		(request.turn === 0 ? toolCall("bash", { command: "echo $0" }) : text(`answer ${request.turn}`)) as never;

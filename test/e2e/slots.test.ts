@@ -9,8 +9,8 @@ import type { Home } from "../rig/home.ts";
 import { type ModelRequest, type Reply, text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { runPi } from "../rig/pi.ts";
 import { until } from "../rig/until.ts";
-import { createStage, isParent, type Stage } from "./agent-stage.ts";
-import { EXTENSION } from "./background-stage.ts";
+import { createSetup, isParent, type Setup } from "./agent-setup.ts";
+import { EXTENSION } from "./background-setup.ts";
 
 const slotsOf = ({ temporary }: Home, key: string) =>
 	join(temporary, `pi-subagents-${userInfo().uid}`, "slots", encodeURIComponent(key));
@@ -31,11 +31,11 @@ function countRequests() {
 	return { seen, child };
 }
 
-const define = (stage: Stage, name: string, model: string) =>
+const define = (stage: Setup, name: string, model: string) =>
 	stage.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", `model: ${model}`]);
 
 test("Two pi with four children each never have more requests in flight than maxInFlight allows, and all complete (R8)", async (t) => {
-	const stage = await createStage(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
+	const stage = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
 	define(stage, "one", "mock/mock-1");
 	define(stage, "two", "mock/mock-2");
 	const { seen, child } = countRequests();
@@ -56,7 +56,7 @@ test("Two pi with four children each never have more requests in flight than max
 });
 
 test("A limit of a model and one of its provider both hold, and a model without a limit makes no ticket", async (t) => {
-	const stage = await createStage(t, { settings: { subagents: { maxInFlight: { mock: 2, "mock/mock-2": 1 } } } });
+	const stage = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 2, "mock/mock-2": 1 } } } });
 	define(stage, "one", "mock/mock-1");
 	define(stage, "two", "mock/mock-2");
 	const { seen, child } = countRequests();
@@ -76,7 +76,7 @@ test("A limit of a model and one of its provider both hold, and a model without 
 	assert.ok(seen.most <= 2, `${seen.most} of the provider`);
 	assert.equal(ofTwo.seen.most, 1);
 
-	const free = await createStage(t, { settings: { subagents: { maxInFlight: { llama: 1 } } } });
+	const free = await createSetup(t, { settings: { subagents: { maxInFlight: { llama: 1 } } } });
 	define(free, "one", "mock/mock-1");
 	const [result] = await free.call([{ preset: "one", task: "a task" }], { "a task": [text("done")] });
 	assert.equal(result?.text, "done");
@@ -84,7 +84,7 @@ test("A limit of a model and one of its provider both hold, and a model without 
 });
 
 test("A child that waits for its slot says so, is not timed out, and goes on when it is its turn", async (t) => {
-	const stage = await createStage(t, {
+	const stage = await createSetup(t, {
 		settings: { subagents: { maxInFlight: { mock: 1 }, extend_timeout_debounce: 0 } },
 	});
 	define(stage, "one", "mock/mock-1");
@@ -113,7 +113,7 @@ test("A child that waits for its slot says so, is not timed out, and goes on whe
 });
 
 test("Stopping a call ends the waiting for a slot at once, and leaves the queue", async (t) => {
-	const stage = await createStage(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
+	const stage = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
 	define(stage, "one", "mock/mock-1");
 	mkdirSync(slotsOf(stage.home, "mock"), { recursive: true, mode: 0o700 });
 	const ticket = await takeTicket(slotsOf(stage.home, "mock"), 1, new AbortController().signal, () => {});
@@ -135,7 +135,7 @@ test("Stopping a call ends the waiting for a slot at once, and leaves the queue"
 });
 
 /** Of the first run that has any. */
-function waitingEvents({ home }: Stage): { type: string }[] {
+function waitingEvents({ home }: Setup): { type: string }[] {
 	const runs = join(home.project, ".pi", "subagents", "runs");
 	const names = existsSync(runs) ? readdirSync(runs).filter((name) => /^\d/.test(name)) : [];
 	return names.flatMap((name) => {

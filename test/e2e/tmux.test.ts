@@ -12,7 +12,7 @@ import { startTmuxServer, until } from "../rig/tmux-server.ts";
 const EXTENSION = join(import.meta.dirname, "..", "..", "index.js");
 const PRESET = "---\nname: scout\ndescription: looks around\nmodel: mock/mock-1\n---\nYou look around.\n";
 
-async function stage(t: TestContext, settings: object): Promise<{ home: Home; server: ModelServer }> {
+async function setUp(t: TestContext, settings: object): Promise<{ home: Home; server: ModelServer }> {
 	const server = await startModelServer(() => text("unscripted"));
 	const home = createHome(server, { settings: { subagents: settings } });
 	home.write(join(home.agentDir, "subagents", "scout.md"), PRESET);
@@ -26,7 +26,7 @@ async function stage(t: TestContext, settings: object): Promise<{ home: Home; se
 test("With the tmux runner a person sees each agent of `subagent` at work in a pane beside pi (X19)", {
 	skip: terminalMissing() ?? false,
 }, async (t) => {
-	const { home, server } = await stage(t, { runner: "tmux" });
+	const { home, server } = await setUp(t, { runner: "tmux" });
 	const tasks = ["one", "two"].map((task) => ({ preset: "scout", task: `look at ${task}` }));
 	const words = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
 	server.use((request) => {
@@ -55,7 +55,7 @@ test("With the tmux runner a person sees each agent of `subagent` at work in a p
 
 /** A home whose PATH has Node and no tmux. */
 async function withoutTmux(t: TestContext, tool: string, args: object): Promise<Delegation & { home: Home }> {
-	const { home, server } = await stage(t, { runner: "tmux" });
+	const { home, server } = await setUp(t, { runner: "tmux" });
 	const PATH = dirname(process.execPath);
 	assert.ok(!existsSync(join(PATH, "tmux")));
 	const delegation = startDelegation(home, server, {

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { RunResult } from "../../src/domain/run-result.ts";
 import { text } from "../rig/model-server.ts";
 import { PI_IS_1 } from "../rig/pi.ts";
-import { createStage, finalize, success } from "./agent-stage.ts";
+import { createSetup, finalize, success } from "./agent-setup.ts";
 
 const SCHEMA = {
 	type: "object",
@@ -30,7 +30,7 @@ const answerIn = (text: string | undefined) => text?.split("\n---\n\n")[1];
 
 describe("an agent whose definition has an output", () => {
 	test("Hands over a value: the answer is its JSON, and the details have it", async (t) => {
-		const { define, call, requestsOf, runs, home } = await createStage(t);
+		const { define, call, requestsOf, runs, home } = await createSetup(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		define("prompts/plain.md", ["name: plain", "description: d"], "You talk.");
 		home.write(join(home.agentDir, "prompts/line.json"), '{"type":"string","minLength":1}');
@@ -71,7 +71,7 @@ describe("an agent whose definition has an output", () => {
 	});
 
 	test("Is corrected with the paths that are wrong; a value written as a text counts as the value", async (t) => {
-		const { define, call, requestsOf } = await createStage(t);
+		const { define, call, requestsOf } = await createSetup(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		const [result] = await call([{ agent: "finder", task: "find" }], {
 			find: [
@@ -90,7 +90,7 @@ describe("an agent whose definition has an output", () => {
 	});
 
 	test("Fails after three corrections, may still give up or ask, and is stopped by nothing else", async (t) => {
-		const { define, call, requestsOf } = await createStage(t);
+		const { define, call, requestsOf } = await createSetup(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		const wrong = typed({ files: "none" });
 		const [never, gaveUp, asked] = await call(
@@ -113,7 +113,7 @@ describe("an agent whose definition has an output", () => {
 	});
 
 	test("Answers with text where it is called as a preset or a profile, and the list says for what its output counts", async (t) => {
-		const { define, call, requestsOf } = await createStage(t);
+		const { define, call, requestsOf } = await createSetup(t);
 		define("prompts/finder.md", [...FIELDS, "model: mock/mock-1"], "You find.");
 		const [preset, profile, list] = await call(
 			[
@@ -132,7 +132,7 @@ describe("an agent whose definition has an output", () => {
 	});
 
 	test("Is not started where its output is no schema", async (t) => {
-		const { define, call, requestsOf } = await createStage(t);
+		const { define, call, requestsOf } = await createSetup(t);
 		define("prompts/broken.md", ["name: broken", "description: d", "output: {type: objekt}"], "You fail.");
 		const [result] = await call([{ agent: "broken", task: "try" }], {});
 		assert.equal(result?.isError, true);
@@ -144,7 +144,7 @@ describe("an agent whose definition has an output", () => {
 	});
 
 	test("pi 1.x gets the value as structured content", { skip: !PI_IS_1 && "pi 0.87 has none" }, async (t) => {
-		const { define, start, server } = await createStage(t);
+		const { define, start, server } = await createSetup(t);
 		define("prompts/finder.md", FIELDS, "You find.");
 		const { events } = await start([{ agent: "finder", task: "find" }], { find: [typed(VALUE)] }).done;
 		assert.deepEqual(server.scriptErrors, []);

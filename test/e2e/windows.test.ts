@@ -26,7 +26,7 @@ const skip = terminalMissing() ?? false;
 /** What the child of the task `agent <n>` answers. */
 type Child = (agent: number, request: ModelRequest) => Reply;
 
-interface Stage {
+interface Setup {
 	home: Home;
 	server: ModelServer;
 	terminal: Terminal;
@@ -40,7 +40,7 @@ async function delegating(
 	agents: number,
 	child: Child,
 	options: { terminal: TerminalOptions; home?: HomeOptions; files?: Readonly<Record<string, string>> },
-): Promise<Stage> {
+): Promise<Setup> {
 	const tasks = Array.from({ length: agents }, (_, agent) => ({ name: `agent ${agent}`, prompt: `agent ${agent}` }));
 	const server = await startModelServer((request) => {
 		if (!request.tools.includes(TOOL)) return child(Number(/agent (\d+)/.exec(request.lastUser)?.[1]), request);

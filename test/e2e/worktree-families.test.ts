@@ -7,13 +7,13 @@ import { delegate } from "../rig/delegation.ts";
 import { text, toolCall } from "../rig/model-server.ts";
 import { git, treeMissing } from "../rig/own-tree.ts";
 import { until } from "../rig/until.ts";
-import { createStage, type Stage, success } from "./agent-stage.ts";
+import { createSetup, type Setup, success } from "./agent-setup.ts";
 
 const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const bash = (command: string) => toolCall("bash", { command });
 
-async function create(t: TestContext): Promise<Stage> {
-	const stage = await createStage(t, { settings: { subagents: { isolation: "worktree" } } });
+async function create(t: TestContext): Promise<Setup> {
+	const stage = await createSetup(t, { settings: { subagents: { isolation: "worktree" } } });
 	const { home } = stage;
 	home.write("a.txt", "one\n");
 	git(home.project, "init", "-q", "-b", "main", ".");
@@ -22,8 +22,8 @@ async function create(t: TestContext): Promise<Stage> {
 	return stage;
 }
 
-const branchOf = (stage: Stage, task: string) => `subagents/${stage.runs().get(task)?.spec.runId}`;
-const changedOn = ({ home }: Stage, branch: string) =>
+const branchOf = (stage: Setup, task: string) => `subagents/${stage.runs().get(task)?.spec.runId}`;
+const changedOn = ({ home }: Setup, branch: string) =>
 	git(home.project, "diff", "--name-only", `${branch}~1`, branch).split("\n");
 
 describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }, () => {
@@ -136,7 +136,7 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 
 describe("changes that are applied when their run has completed", { skip: treeMissing() }, () => {
 	test("Children that end one after the other: the first is applied, the second names its conflict [W5]", async (t) => {
-		const stage = await createStage(t, { settings: { subagents: { isolation: "worktree", changes: "apply" } } });
+		const stage = await createSetup(t, { settings: { subagents: { isolation: "worktree", changes: "apply" } } });
 		const { home, server } = stage;
 		home.write("a.txt", "one\n");
 		git(home.project, "init", "-q", "-b", "main", ".");
@@ -186,7 +186,7 @@ describe("changes that are applied when their run has completed", { skip: treeMi
 
 describe("where a tree of its own cannot be had", { skip: process.platform !== "linux" && "Linux only" }, () => {
 	test("The run fails with the reason before any model is asked, and leaves nothing [W6]", async (t) => {
-		const stage = await createStage(t, { settings: { subagents: { isolation: "worktree" } } });
+		const stage = await createSetup(t, { settings: { subagents: { isolation: "worktree" } } });
 		const { home, server } = stage;
 		const { result, childRequests } = await delegate(home, server, {
 			extension: EXTENSION,

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startDelegation } from "../rig/delegation.ts";
 import { text, toolCall } from "../rig/model-server.ts";
-import { EXTENSION, messageStage } from "./message-stage.ts";
+import { EXTENSION, messageSetup } from "./message-setup.ts";
 
 test("A real pi is told that its time is almost up, and one that then answers is completed and says so", async (t) => {
-	const stage = await messageStage(t, { settings: { subagents: { extend_timeout_debounce: 60 } } });
+	const stage = await messageSetup(t, { settings: { subagents: { extend_timeout_debounce: 60 } } });
 	const { done } = startDelegation(stage.home, stage.server, {
 		extension: EXTENSION,
 		args: { tasks: [{ name: "slow", prompt: "look around", timeout: 60 }] },

@@ -7,7 +7,7 @@ import { takeTicket } from "../../src/child/slot-tickets.ts";
 import { keyOf } from "../../src/files/write-ledger.ts";
 import { text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { playWithPi } from "./guard-play.ts";
-import { createGuardStage, delegateCall, editFile, readFile, writeFile } from "./guard-stage.ts";
+import { createGuardStage, delegateCall, editFile, readFile, writeFile } from "./guard-setup.ts";
 
 const STALE = (path: string, by: string) =>
 	new RegExp(`^Not done: ${path} is not what you have read: ${by}\\. Read it again, then make your change\\.$`);

@@ -4,33 +4,33 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pLimit from "p-limit";
 import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
 import { countIn, launchOf, type ParentOrders, parent } from "./mortal-parents.ts";
 
 describe("kill -9 of the parent at every step of a background run", () => {
-	let yard: Yard;
+	let setup: Setup;
 	let sessions = 0;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
-	const newSession = () => join(yard.temporary, `session-${sessions++}.jsonl`);
+	after(() => setup.dispose());
+	const newSession = () => join(setup.temporary, `session-${sessions++}.jsonl`);
 	const live = (session: string): ParentOrders => ({ session, dieAt: 0, messages: "at once", launch: undefined });
 
 	/** Dies at the step, and is started again, twice: what the session knows then. */
 	async function history(dieAt: number, messages: ParentOrders["messages"]): Promise<string> {
 		const session = newSession();
-		const launch = launchOf(yard, [{ sleep: 100 }, { say: "found it" }]);
-		const first = await parent(yard, { session, dieAt, messages, launch });
+		const launch = launchOf(setup, [{ sleep: 100 }, { say: "found it" }]);
+		const first = await parent(setup, { session, dieAt, messages, launch });
 		assert.equal(first, "died", `there is no step ${dieAt}`);
 		// Whether the parent came to tell it what to do or not, the run comes to its end without it.
 		await until(
 			() => existsSync(join(launch.run.directory, "result.json")) || !hasBegun(launch.run.directory),
 			"its end",
 		);
-		for (let starts = 0; starts < 2; starts++) await parent(yard, live(session));
+		for (let starts = 0; starts < 2; starts++) await parent(setup, live(session));
 		await waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", launch.run.runId);
 		const counts = [RUN_ENTRY, UPDATE_ENTRY, COMPLETION_MESSAGE].map((type) => countIn(session, type));
 		if (counts[0] === 0) assert.equal(hasPi(launch.run.directory), false, `step ${dieAt}: a run that nobody knows of`);
@@ -42,9 +42,9 @@ describe("kill -9 of the parent at every step of a background run", () => {
 
 	test("Whenever it dies, a run that the session knows is told once, and no other goes on (B61, F03)", async () => {
 		const whole = newSession();
-		const steps = await parent(yard, {
+		const steps = await parent(setup, {
 			...live(whole),
-			launch: launchOf(yard, [{ sleep: 100 }, { say: "found it" }]),
+			launch: launchOf(setup, [{ sleep: 100 }, { say: "found it" }]),
 		});
 		assert.ok(typeof steps === "number" && steps > 10, String(steps));
 		assert.deepEqual(
@@ -66,10 +66,10 @@ describe("kill -9 of the parent at every step of a background run", () => {
 
 	test("Two parents with the same session, both watching: one tells (F52)", async () => {
 		const session = newSession();
-		const launch = launchOf(yard, [{ sleep: 1_500 }, { say: "found it" }]);
-		const first = parent(yard, { ...live(session), launch });
+		const launch = launchOf(setup, [{ sleep: 1_500 }, { say: "found it" }]);
+		const first = parent(setup, { ...live(session), launch });
 		await until(() => countIn(session, RUN_ENTRY) === 1, "the entry");
-		const others = [1, 2].map(() => parent(yard, live(session)));
+		const others = [1, 2].map(() => parent(setup, live(session)));
 		await Promise.all([first, ...others]);
 		assert.deepEqual(
 			[UPDATE_ENTRY, COMPLETION_MESSAGE].map((type) => countIn(session, type)),

@@ -22,7 +22,7 @@ import { messagesOf } from "../../src/domain/state.ts";
 import { openArtifacts } from "../../src/run-directory/artifacts.ts";
 import { readRun } from "../../src/run-directory/read.ts";
 import { pruneRuns } from "../../src/run-directory/retain.ts";
-import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup } from "../rig/fake-run.ts";
 import { processesWithEnv } from "../rig/processes.ts";
 
 const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
@@ -39,10 +39,10 @@ function disposeAfter(t: TestContext, dispose: () => void): void {
 	});
 }
 
-function yardFor(t: TestContext): Yard {
-	const yard = createYard();
-	disposeAfter(t, () => yard.dispose());
-	return yard;
+function setupFor(t: TestContext): Setup {
+	const setup = createSetup();
+	disposeAfter(t, () => setup.dispose());
+	return setup;
 }
 
 /** Mounts 256 kB of disk there; false, with the reason told, where only root could. */
@@ -65,12 +65,12 @@ function fill(directory: string): string {
 }
 
 test("A run on a disk that it fills comes to its end, with its answer whole on that disk (F41)", async (t) => {
-	const yard = yardFor(t);
-	const runs = join(yard.project, ".pi", "subagents", "runs");
+	const setup = setupFor(t);
+	const runs = join(setup.project, ".pi", "subagents", "runs");
 	mkdirSync(runs, { recursive: true });
 	if (!mountSmallDisk(t, runs)) return;
 	const work = { repeat: 20, steps: [{ tool: "a", result: "r".repeat(20_000) }, { tool: "b" }] };
-	const run = yard.start([work, { say: "the end" }]);
+	const run = setup.start([work, { say: "the end" }]);
 	const state = await run.done;
 	const result = endOf(state);
 	assert.deepEqual(result.outcome, { kind: "completed", text: "the end", end: "natural" });
@@ -88,7 +88,7 @@ for (const [point, written] of [
 	["cleared away", true],
 ] as const) {
 	test(`kill -9 of the supervisor when its result is ${point}: there is all of it or none (F43)`, async (t) => {
-		const yard = yardFor(t);
+		const setup = setupFor(t);
 		const before = process.env.NODE_OPTIONS;
 		t.after(() => {
 			delete process.env.DIE_AT;
@@ -97,7 +97,7 @@ for (const [point, written] of [
 		});
 		process.env.NODE_OPTIONS = `--disable-warning=ExperimentalWarning --import=${DIE_AT}`;
 		process.env.DIE_AT = point;
-		const run = yard.start([{ say: "the answer" }]);
+		const run = setup.start([{ say: "the answer" }]);
 		const result = endOf(await run.done);
 		assert.equal(result.text, "the answer");
 		assert.deepEqual(processesWithEnv("PI_SUBAGENTS_RUN_ID", run.runId), []);
@@ -144,11 +144,11 @@ test("After a record that a full disk tore the next one begins a line, and one l
 });
 
 test("With too few file descriptors, however few, a run ends: with its answer, or with the reason why not (F47)", async (t) => {
-	const yard = yardFor(t);
+	const setup = setupFor(t);
 	const ends: string[] = [];
 	const attempt = async (descriptors: number) => {
-		const run = yard.prepare([{ say: "the answer" }]);
-		const file = join(yard.temporary, `${descriptors}.json`);
+		const run = setup.prepare([{ say: "the answer" }]);
+		const file = join(setup.temporary, `${descriptors}.json`);
 		writeFileSync(file, JSON.stringify(run));
 		const node = `"${process.execPath}" --disable-warning=ExperimentalWarning`;
 		const parent = spawn("sh", ["-c", `ulimit -n ${descriptors}; exec ${node} "${PARENT}" "${file}"`], {

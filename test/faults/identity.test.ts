@@ -14,7 +14,7 @@ import type { PreparedRun } from "../../src/run/execute.ts";
 import { start } from "../../src/run/execute.ts";
 import { findRun } from "../../src/run/watch.ts";
 import { createBackground } from "../../src/session/background.ts";
-import { createYard, endOf, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type Setup } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isAlive, isStopped, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
@@ -26,15 +26,15 @@ const CLOCK_BACK = fileURLToPath(new URL("./fixtures/clock-back.ts", import.meta
 const LAST_PID = "/proc/sys/kernel/ns_last_pid";
 const TALKS: FakeStep[] = [{ delta: "what it had said" }, { hang: true }];
 
-let yard: Yard;
+let setup: Setup;
 const bystanders: ChildProcess[] = [];
 before(() => {
-	yard = createYard();
+	setup = createSetup();
 });
 afterEach(() => {
 	for (const each of bystanders.splice(0)) each.kill("SIGKILL");
 });
-after(() => yard.dispose());
+after(() => setup.dispose());
 
 const eventsIn = (directory: string) => readFileSync(join(directory, "events.jsonl"), "utf8");
 const pidsIn = (directory: string): { supervisorPid: number; pid: number } =>
@@ -70,8 +70,8 @@ async function bystanderWithPid(pid: number): Promise<ChildProcess | string> {
 
 describe("a pid that was given to somebody else", () => {
 	test("A parent that loses its run does not signal whoever has its child's pid now (F49)", async (t) => {
-		const run: PreparedRun = yard.prepare(TALKS);
-		const file = join(yard.temporary, "reused.json");
+		const run: PreparedRun = setup.prepare(TALKS);
+		const file = join(setup.temporary, "reused.json");
 		writeFileSync(file, JSON.stringify(run));
 		const parent = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PARENT, file], {
 			stdio: ["ignore", "pipe", "inherit"],
@@ -108,7 +108,7 @@ async function begin(
 	{ background }: ReturnType<typeof open>,
 	owner: string,
 ): Promise<BackgroundRun> {
-	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+	const prepared = setup.prepare(steps, { lifetime: "background", family: "preset" });
 	const run = startingRun(prepared, owner);
 	const started = await start(prepared, (control) => background.add(run, control, "token"));
 	assert.ok(started.ok, JSON.stringify(started));
@@ -178,7 +178,7 @@ describe("two of them", () => {
 describe("time", () => {
 	test("A supervisor that stood still for longer than its run may take goes on, and its run has not timed out (F55)", async () => {
 		const limits = { timeoutMs: 4_000, idleGraceMs: 0, repeatedCalls: 5 };
-		const run = yard.start([{ delta: "here" }, { sleep: 5_500 }, { say: "done" }], { limits });
+		const run = setup.start([{ delta: "here" }, { sleep: 5_500 }, { say: "done" }], { limits });
 		await run.until(({ partial }) => partial !== "");
 		const { supervisor, pi } = await run.pids();
 		process.kill(supervisor, "SIGSTOP");
@@ -208,7 +208,7 @@ describe("time", () => {
 	/** Sets the clock of supervisors back as soon as the file is there. */
 	function clockOf(t: TestContext): string {
 		const before = process.env.NODE_OPTIONS;
-		const file = join(yard.temporary, `back-${t.name.length}-${process.hrtime.bigint()}`);
+		const file = join(setup.temporary, `back-${t.name.length}-${process.hrtime.bigint()}`);
 		t.after(() => {
 			delete process.env.CLOCK_BACK;
 			if (before === undefined) delete process.env.NODE_OPTIONS;
@@ -222,7 +222,7 @@ describe("time", () => {
 	test("A clock that is set back an hour ends no run early, and none before its beginning (F56)", async (t) => {
 		const clock = clockOf(t);
 		const limits = { timeoutMs: 30_000, idleGraceMs: 0, repeatedCalls: 5 };
-		const run = yard.start([{ delta: "here" }, { sleep: 500 }, { say: "done" }], { limits });
+		const run = setup.start([{ delta: "here" }, { sleep: 500 }, { say: "done" }], { limits });
 		await run.until(({ partial }) => partial !== "");
 		writeFileSync(clock, "");
 		const result = endOf(await run.done);
@@ -234,7 +234,7 @@ describe("time", () => {
 		const clock = clockOf(t);
 		const limits = { timeoutMs: 1_500, idleGraceMs: 0, repeatedCalls: 5 };
 		const since = performance.now();
-		const run = yard.start(TALKS, { limits });
+		const run = setup.start(TALKS, { limits });
 		await run.until(({ phase }) => phase.kind === "running");
 		writeFileSync(clock, "");
 		const result = endOf(await run.done);
@@ -245,7 +245,7 @@ describe("time", () => {
 	});
 
 	test("Nor does a parent whose clock was set back tell an end before the beginning (F56)", async (t) => {
-		const run = yard.start(TALKS);
+		const run = setup.start(TALKS);
 		await run.until(({ partial }) => partial !== "");
 		const real = Date.now.bind(Date);
 		t.mock.method(Date, "now", () => real() - 60 * 60 * 1_000);

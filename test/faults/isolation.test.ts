@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import { delegate } from "../rig/delegation.ts";
-import { createYard, endOf, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type Setup } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { createHome } from "../rig/home.ts";
 import { startModelServer, text, toolCall } from "../rig/model-server.ts";
@@ -46,16 +46,16 @@ after(() => {
 });
 
 describe("a process that clears its environment and leaves its session", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 	const leaving = (flight: string[]): FakeStep[] => [{ spawn: flight, detached: true }, { delta: "left" }];
 
 	test("Without isolation it is not found again, and goes on, as docs/reliability.md says (F13)", async () => {
 		const job = createJob();
-		const run = yard.start([...leaving(job.flight), { hang: true }]);
+		const run = setup.start([...leaving(job.flight), { hang: true }]);
 		const pid = await job.running();
 		run.abort();
 		assert.deepEqual(endOf(await run.done).leftovers, []);
@@ -65,7 +65,7 @@ describe("a process that clears its environment and leaves its session", () => {
 
 	test("In a pid namespace it ends with its run, after a normal end as well (F13)", { skip: SKIP }, async () => {
 		const job = createJob();
-		const run = yard.start([...leaving(job.flight), { pause: true }, { say: "done" }], ISOLATED);
+		const run = setup.start([...leaving(job.flight), { pause: true }, { say: "done" }], ISOLATED);
 		const pid = await job.running();
 		const piOf = () => processesWithEnv(MARKER, run.runId).find(({ command }) => command.startsWith(process.execPath));
 		await until(() => isStopped(piOf()?.pid ?? 0), "pi to wait");
@@ -86,7 +86,7 @@ describe("a process that clears its environment and leaves its session", () => {
 	for (const [name, die] of Object.entries(deaths)) {
 		test(`In a pid namespace it ends when the ${name} is killed (F13)`, { skip: SKIP }, async () => {
 			const job = createJob();
-			const run = yard.start([...leaving(job.flight), { hang: true }], ISOLATED);
+			const run = setup.start([...leaving(job.flight), { hang: true }], ISOLATED);
 			const pid = await job.running();
 			await die(await run.pids());
 			await waitGone(pid);
@@ -96,7 +96,7 @@ describe("a process that clears its environment and leaves its session", () => {
 	}
 
 	test("A pi that is killed inside of its namespace is told by its signal (F13)", { skip: SKIP }, async () => {
-		const run = yard.start([{ say: "before" }, { signal: "SIGKILL" }], ISOLATED);
+		const run = setup.start([{ say: "before" }, { signal: "SIGKILL" }], ISOLATED);
 		const { outcome } = endOf(await run.done);
 		assert.deepEqual(outcome, {
 			kind: "failed",
@@ -107,13 +107,13 @@ describe("a process that clears its environment and leaves its session", () => {
 	test("SIGTERM reaches a pi in its namespace, and one that ignores it is killed there (F15)", {
 		skip: SKIP,
 	}, async () => {
-		const polite = yard.start([{ delta: "x" }, { hang: true }], ISOLATED);
+		const polite = setup.start([{ delta: "x" }, { hang: true }], ISOLATED);
 		await polite.until(({ partial }) => partial === "x");
 		polite.abort();
 		const from = performance.now();
 		assert.deepEqual(endOf(await polite.done).exit, { kind: "code", code: 143 });
 		assert.ok(performance.now() - from < 4_000);
-		const deaf = yard.start([{ deaf: true }, { delta: "x" }, { hang: true }], ISOLATED);
+		const deaf = setup.start([{ deaf: true }, { delta: "x" }, { hang: true }], ISOLATED);
 		await deaf.until(({ partial }) => partial === "x");
 		deaf.abort();
 		assert.deepEqual(endOf(await deaf.done).exit, { kind: "signal", signal: "SIGKILL" });
@@ -122,23 +122,23 @@ describe("a process that clears its environment and leaves its session", () => {
 });
 
 describe("isolation that is not to be had", () => {
-	let yard: Yard;
+	let setup: Setup;
 	const path = process.env.PATH;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
 	after(() => {
 		process.env.PATH = path;
-		yard.dispose();
+		setup.dispose();
 	});
 	const messageOf = async () => {
-		const { outcome } = endOf(await yard.start([{ say: "never" }], ISOLATED).done);
+		const { outcome } = endOf(await setup.start([{ say: "never" }], ISOLATED).done);
 		assert.ok(outcome.kind === "failed" && outcome.failure.kind === "rejected", JSON.stringify(outcome));
 		return outcome.failure.message;
 	};
 
 	test("Without unshare the run is refused with the reason and what to do, and pi is not started (X19)", async () => {
-		process.env.PATH = yard.temporary;
+		process.env.PATH = setup.temporary;
 		assert.equal(
 			await messageOf(),
 			'subagents.isolation is "pid-namespace", which is not available here (unshare is not installed). Allow user namespaces, or set it to "none"',
@@ -146,7 +146,7 @@ describe("isolation that is not to be had", () => {
 	});
 
 	test("Where namespaces are not permitted the run is refused in the system's own words (X19)", async () => {
-		const tools = join(yard.temporary, "tools");
+		const tools = join(setup.temporary, "tools");
 		mkdirSync(tools);
 		const unshare = join(tools, "unshare");
 		writeFileSync(unshare, '#!/bin/sh\necho "unshare: unshare failed: Operation not permitted" >&2\nexit 1\n');

@@ -6,7 +6,7 @@ import { text as readText } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { BackgroundRun } from "../../src/domain/kept-run.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
-import type { Yard } from "../rig/fake-run.ts";
+import type { Setup } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 
 import { startingRun } from "../rig/records.ts";
@@ -27,11 +27,11 @@ let parents = 0;
 
 /** Runs one parent to its end: how many steps it took, or that it died. */
 export async function parent(
-	yard: Yard,
+	setup: Setup,
 	orders: ParentOrders,
 	env: Readonly<Record<string, string>> = {},
 ): Promise<number | "died"> {
-	const file = join(yard.temporary, `orders-${parents++}.json`);
+	const file = join(setup.temporary, `orders-${parents++}.json`);
 	writeFileSync(file, JSON.stringify(orders));
 	const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PARENT, file], {
 		stdio: ["ignore", "pipe", "pipe"],
@@ -45,8 +45,8 @@ export async function parent(
 	return Number.parseInt(out, 10);
 }
 
-export function launchOf(yard: Yard, steps: readonly FakeStep[]): NonNullable<ParentOrders["launch"]> {
-	const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+export function launchOf(setup: Setup, steps: readonly FakeStep[]): NonNullable<ParentOrders["launch"]> {
+	const prepared = setup.prepare(steps, { lifetime: "background", family: "preset" });
 	const run = startingRun(prepared, "the session");
 	return { run, prepared };
 }

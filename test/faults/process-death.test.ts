@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { background, stage } from "../e2e/background-stage.ts";
+import { background, setUp } from "../e2e/background-setup.ts";
 import { toolOutcomes } from "../rig/delegation.ts";
 import { hang, text, toolCall, toolCalls } from "../rig/model-server.ts";
 import { piCommand } from "../rig/pi.ts";
@@ -10,7 +10,7 @@ import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { isAlive, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { startTerminal, terminalMissing } from "../rig/terminal.ts";
 import { until } from "../rig/until.ts";
-import { beginRun, EXTENSION, extensionFor, firstRun, kill, MARKER, placeFor, seenRun } from "./scene.ts";
+import { beginRun, EXTENSION, extensionFor, firstRun, kill, MARKER, seenRun, setupFor } from "./setup.ts";
 
 const PARENT_DIED = {
 	kind: "failed",
@@ -19,7 +19,7 @@ const PARENT_DIED = {
 
 describe("with the real pi", { concurrency: 2 }, () => {
 	test("kill -9 of the parent while the model says nothing more: all gone, with what it had said (F02)", async (t) => {
-		const { delegation, run, server } = await beginRun(t, () => hang({ text: "half a sentence" }), await placeFor(t));
+		const { delegation, run, server } = await beginRun(t, () => hang({ text: "half a sentence" }), await setupFor(t));
 		const events = join(run.directory, "events.jsonl");
 		await until(() => readFileSync(events, "utf8").includes('"delta":"half a sentence"'), "its words");
 		delegation.parent.kill("SIGKILL");
@@ -34,7 +34,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 		const { delegation, run } = await beginRun(
 			t,
 			({ turn }) => (turn === 0 ? toolCall("bash", { command: "exec sleep 311" }) : text("it was killed")),
-			await placeFor(t),
+			await setupFor(t),
 		);
 		kill((await run.runs("sleep 311")).pid);
 		const { events } = await delegation.done;
@@ -46,7 +46,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 	test("A terminal that is closed takes what runs in the foreground with it, and nothing else (F08, F09)", {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
-		const { home, session, script, release, ended, runs, entries } = await stage(t);
+		const { home, session, script, release, ended, runs, entries } = await setUp(t);
 		script(background("go on alone"), {
 			name: "delegate_to_subagents",
 			args: { tasks: [{ name: "t", prompt: "stay with me" }] },
@@ -74,7 +74,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 	test("Ctrl+C to `pi -p` in a terminal leaves no process behind, nor what a bash had started (F10)", {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
-		const { home, server } = await placeFor(t);
+		const { home, server } = await setupFor(t);
 		server.use((request) => {
 			if (!request.tools.includes("delegate_to_subagents")) return toolCall("bash", { command: "sleep 312" });
 			const args = { tasks: [{ name: "t", prompt: "go" }] };
@@ -95,7 +95,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A parent that dies of an exception of its own takes its runs with it (F11)", async (t) => {
-		const place = await placeFor(t);
+		const place = await setupFor(t);
 		const crash = 'process.on("SIGUSR2", () => { throw new Error("an extension of the person is broken"); });';
 		place.home.write(join(place.home.agentDir, "extensions", "crash.js"), extensionFor("parent", crash));
 		const { delegation, run } = await beginRun(t, () => toolCall("bash", { command: "sleep 313" }), place);

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { toolOutcomes } from "../rig/delegation.ts";
 import { text, toolCall } from "../rig/model-server.ts";
 import { piCommand } from "../rig/pi.ts";
-import { beginRun, EXTENSION, extensionFor, placeFor } from "./scene.ts";
+import { beginRun, EXTENSION, extensionFor, setupFor } from "./setup.ts";
 
 const OURS = /^(delegate_to_subagents|subagent|background_agent|background_agent_status|(get|list)_subagent_\w+)$/;
 
@@ -21,7 +21,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 				lastUser === "go" && turn === 0
 					? toolCall("bash", { command: `${nested("nested")}; ${cleared}` })
 					: text("done"),
-			await placeFor(t),
+			await setupFor(t),
 			{ isParent: ({ messages }) => messages[0]?.text === "please delegate" },
 		);
 		await delegation.done;
@@ -36,7 +36,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("What an extension does in a child gives it no tool that its definition does not allow (S27)", async (t) => {
-		const place = await placeFor(t);
+		const place = await setupFor(t);
 		const source = extensionFor(
 			"child",
 			`const add = () => pi.setActiveTools(["read", "bash", "write", "extra"]);
@@ -60,7 +60,7 @@ describe("with the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A dialog that an extension opens in a sub-agent is answered at once with nothing, and nobody waits (R5)", async (t) => {
-		const place = await placeFor(t);
+		const place = await setupFor(t);
 		const source = extensionFor(
 			"child",
 			`pi.on("before_agent_start", async (_event, { ui }) => {

@@ -17,26 +17,26 @@ import { lockSession } from "../../src/child/session-lock.ts";
 import { backgroundStatusTool } from "../../src/tools/background-status.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
 import { delegate } from "../rig/delegation.ts";
-import { createYard, endOf, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type Setup } from "../rig/fake-run.ts";
 import { promptOf } from "../rig/fake-steps.ts";
 import { text, toolCall } from "../rig/model-server.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
-import { createPresetYard, type PresetYard, use } from "../tools/preset-yard.ts";
-import { EXTENSION, placeFor } from "./scene.ts";
+import { createPresetSetup, type PresetSetup, use } from "../tools/preset-setup.ts";
+import { EXTENSION, setupFor } from "./setup.ts";
 
 const FORGED_ID = "20260102-030405-0a1b2c3d";
 
 describe("what a run writes, and where", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("A run directory that is swapped for a link while its run goes on: nothing is written through the link (S18)", async () => {
-		const victim = join(yard.temporary, "victim");
+		const victim = join(setup.temporary, "victim");
 		mkdirSync(victim);
-		const run = yard.start([
+		const run = setup.start([
 			{ delta: "here" },
 			{ sleep: 500 },
 			{ stderr: "words after the swap\n" },
@@ -59,9 +59,9 @@ describe("what a run writes, and where", () => {
 	});
 
 	test("Nor by a parent that has to leave the result of a run whose supervisor was killed (S18)", async () => {
-		const victim = join(yard.temporary, "victim of the parent");
+		const victim = join(setup.temporary, "victim of the parent");
 		mkdirSync(victim);
-		const run = yard.start([{ delta: "here" }, { hang: true }]);
+		const run = setup.start([{ delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		const { supervisor } = await run.pids();
 		renameSync(run.directory, `${run.directory}-moved`);
@@ -96,7 +96,7 @@ describe("what a run writes, and where", () => {
 	});
 
 	test("With the real pi, a call leaves nothing outside of its runs, its session and the agent directory (I7)", async (t) => {
-		const { home, server } = await placeFor(t);
+		const { home, server } = await setupFor(t);
 		const files = () =>
 			readdirSync(home.root, { recursive: true, encoding: "utf8" }).filter((name) => !/^tmp\/(jiti|node-)/.test(name));
 		const before = new Set(files());
@@ -121,14 +121,14 @@ describe("what a run writes, and where", () => {
 });
 
 describe("what a cloned repository, or a model, says about runs", () => {
-	let yard: PresetYard;
+	let setup: PresetSetup;
 	before(() => {
-		yard = createPresetYard();
+		setup = createPresetSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("An id that a model makes up is looked up among the session's runs, and nowhere else (S20)", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const known = await host.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "the answer" }) }] });
 		const [own = ""] = known.result.details.sessionIds;
 		assert.equal((await use(outputTool(host.host), host, { sessionId: own })).text, "the answer");
@@ -148,7 +148,7 @@ describe("what a cloned repository, or a model, says about runs", () => {
 	});
 
 	test("Runs that a repository brings along are nobody's: not listed, not told, not read (S21)", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		const runs = join(host.context.cwd, ".pi", "subagents", "runs");
 		const forged = join(runs, FORGED_ID);
 		mkdirSync(forged, { recursive: true });

@@ -17,7 +17,7 @@ import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { processesWithEnv, waitNoneWithEnv } from "../rig/processes.ts";
 import { type Terminal, terminalMissing } from "../rig/terminal.ts";
 import { watchProcesses } from "./process-watch.ts";
-import { EXTENSION, kill } from "./scene.ts";
+import { EXTENSION, kill } from "./setup.ts";
 
 /** One for every way in which a key can come. */
 const KEYS = {

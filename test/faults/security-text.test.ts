@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { background, stage } from "../e2e/background-stage.ts";
+import { background, setUp } from "../e2e/background-setup.ts";
 import { status, text, toolCalls } from "../rig/model-server.ts";
 import { startPiTerminal } from "../rig/pi-terminal.ts";
 import { terminalMissing } from "../rig/terminal.ts";
-import { EXTENSION, placeFor } from "./scene.ts";
+import { EXTENSION, setupFor } from "./setup.ts";
 
 const ESC = "\u001b";
 /** Sets the title, fills the clipboard, clears the screen, asks the terminal, reorders text. */
@@ -15,7 +15,7 @@ const CONTROLS = /[^\P{C}\n]/u;
 
 describe("text that somebody else wrote, on its way to the person", { concurrency: 2 }, () => {
 	test("Names of files, definitions, settings, errors and answers are printable in every notice and list (S23)", async (t) => {
-		const { home, script, person, release, entries } = await stage(t, {
+		const { home, script, person, release, entries } = await setUp(t, {
 			settings: { subagents: { runner: `tmux${HOSTILE}`, families: [HOSTILE], runsIn: "project" } },
 		});
 		const profiles = join(home.agentDir, "agent-profiles");
@@ -58,7 +58,7 @@ describe("text that somebody else wrote, on its way to the person", { concurrenc
 	test("In a real terminal a sub-agent's words change neither title nor screen, whether it answers or fails (S22)", {
 		skip: terminalMissing() ?? false,
 	}, async (t) => {
-		const { home, server } = await placeFor(t);
+		const { home, server } = await setupFor(t);
 		const tasks = ["answers", "fails"].map((name) => ({ name: `${name}${HOSTILE}`, prompt: name }));
 		server.use((request) => {
 			if (request.lastUser === "answers") return text(`words before ${HOSTILE} words after`);

@@ -8,22 +8,22 @@ import { backgroundStatusTool } from "../../src/tools/background-status.ts";
 import { delegateParameters } from "../../src/tools/delegate-schema.ts";
 import { outputTool } from "../../src/tools/retrieval.ts";
 import { subagentTool } from "../../src/tools/subagent.ts";
-import { createDelegateYard, type DelegateYard } from "../rig/delegate-yard.ts";
-import { createYard } from "../rig/fake-run.ts";
+import { createDelegateSetup, type DelegateSetup } from "../rig/delegate-setup.ts";
+import { createSetup } from "../rig/fake-run.ts";
 import { promptOf } from "../rig/fake-steps.ts";
 import type { RecordedHost } from "../rig/recorded-host.ts";
-import { use } from "../tools/preset-yard.ts";
+import { use } from "../tools/preset-setup.ts";
 
 const MODELS = [{ provider: "mock", id: "mock-1", name: "mock-1" }];
 /** What a model might try in order to decide in the person's place. */
 const BY_ITSELF = { agentScope: "both", scope: "project", confirm: false, approve: true, trust: "yes" };
 
 describe("an untrusted repository, and a model that was talked into something", () => {
-	let yard: DelegateYard;
+	let setup: DelegateSetup;
 	before(() => {
-		yard = createDelegateYard();
+		setup = createDelegateSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	const define = ({ host, context }: RecordedHost, lines: string) => {
 		const directory = join(context.cwd, ".pi", "agent-profiles");
@@ -46,7 +46,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 	const FAR = "extraArgs: --no-themes\nextensions: ./evil.ts\n";
 
 	test("A definition that changes after it was used gets no further than before (S03, X12)", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		define(host, "");
 		assert.match(await call(host), /^✓ t: completed/);
 		define(host, FAR); // git pull
@@ -59,7 +59,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 	});
 
 	test("Who trusts a directory trusts what it will hold, as in pi: the change counts (S03, X12)", async () => {
-		const host = yard.session();
+		const host = setup.session();
 		define(host, "");
 		const store = join(process.env.PI_CODING_AGENT_DIR ?? "", "trust.json");
 		writeFileSync(store, JSON.stringify({ [host.context.cwd]: true }));
@@ -70,7 +70,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 	});
 
 	test("No tool has a parameter about trust, and what is given all the same changes nothing (S07)", async () => {
-		const host = yard.session({ models: MODELS });
+		const host = setup.session({ models: MODELS });
 		define(host, FAR);
 		const refused = await call(host);
 		assert.match(refused, /which only a trusted project may/);
@@ -100,7 +100,7 @@ describe("an untrusted repository, and a model that was talked into something", 
 
 	test("A child has its parent's environment, as a pi started by hand would, and three markers (S12)", async (t) => {
 		process.env.GH_TOKEN = "ghp-of-the-person";
-		const runs = createYard();
+		const runs = createSetup();
 		t.after(() => {
 			delete process.env.GH_TOKEN;
 			runs.dispose();

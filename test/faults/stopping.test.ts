@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { toolOutcomes } from "../rig/delegation.ts";
-import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup } from "../rig/fake-run.ts";
 import { text } from "../rig/model-server.ts";
 import { processesWithEnv, waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
-import { beginRun, extensionFor, MARKER, placeFor } from "./scene.ts";
+import { beginRun, extensionFor, MARKER, setupFor } from "./setup.ts";
 
 /** How many aborts are tried, half of them before the child's end and half after it; more in a soak. */
 const RACES = Number(process.env.RACES ?? 24);
@@ -15,16 +15,16 @@ const AT_ONCE = 4;
 const WORK_MS = 120;
 
 describe("an abort at the moment of the end", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test(`${RACES} aborts within a few milliseconds of a child's end: one end each, the same for everybody (F19)`, async (t) => {
 		const ends = { completed: 0, failed: 0 };
 		const race = async (number: number) => {
-			const run = yard.start([{ delta: "almost" }, { sleep: WORK_MS }, { say: "done" }]);
+			const run = setup.start([{ delta: "almost" }, { sleep: WORK_MS }, { say: "done" }]);
 			await run.until(({ partial }) => partial !== "");
 			// From 12 ms before the answer is due to 12 ms after.
 			setTimeout(run.abort, WORK_MS - 12 + (24 * number) / RACES);
@@ -52,7 +52,7 @@ describe("with the real pi and an extension that stands still", { concurrency: 2
 	const stall = "const end = Date.now() + 60000; while (Date.now() < end);";
 
 	test("After the answer: the answer counts, and nobody waits for the extension (F18)", async (t) => {
-		const place = await placeFor(t);
+		const place = await setupFor(t);
 		const source = extensionFor("child", `pi.on("session_shutdown", () => { ${stall} });`);
 		place.home.write(join(place.home.agentDir, "extensions", "stall.js"), source);
 		const { delegation, run } = await beginRun(t, () => text("the answer"), place);
@@ -66,7 +66,7 @@ describe("with the real pi and an extension that stands still", { concurrency: 2
 	});
 
 	test("Before the answer: an abort ends it all the same (F18)", async (t) => {
-		const place = await placeFor(t);
+		const place = await setupFor(t);
 		const source = `pi.on("before_provider_request", () => { process.stderr.write("standing still\\n"); ${stall} });`;
 		place.home.write(join(place.home.agentDir, "extensions", "stall.js"), extensionFor("child", source));
 		const { delegation, run } = await beginRun(t, () => text("never"), place, { pi: { mode: "rpc" } });

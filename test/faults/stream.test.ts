@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { readRun } from "../../src/run-directory/read.ts";
-import { createYard, endOf, type FakeRun, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type FakeRun, type Setup, startRun } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { until } from "../rig/until.ts";
 
@@ -20,20 +20,20 @@ function peakBytes(pid: number): number {
 }
 
 describe("what a child prints, in quantities", { concurrency: 1 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	/** Of a supervisor that has next to nothing to do. */
 	let quietPeak = 0;
 	before(async () => {
-		yard = createYard();
+		setup = createSetup();
 		const { run, peak } = await play([]);
 		await run.done;
 		quietPeak = peak;
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	/** Plays the steps and then an answer; the supervisor's memory is looked at while it still lives. */
 	async function play(steps: FakeStep[], apiKey?: string): Promise<{ run: FakeRun; peak: number }> {
-		const prepared = yard.prepare([...steps, { say: "answer" }, { linger: 60_000 }]);
+		const prepared = setup.prepare([...steps, { say: "answer" }, { linger: 60_000 }]);
 		const key = apiKey === undefined ? undefined : { provider: "mock", key: apiKey };
 		const run = startRun({ ...prepared, packet: { ...prepared.packet, apiKey: key } });
 		const { supervisor } = await run.pids();
@@ -56,7 +56,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 	});
 
 	test("A record of 20 MB that repeats the whole conversation is dropped, and the answer is there (F35)", async () => {
-		const run = yard.start([
+		const run = setup.start([
 			{ repeat: 3, steps: ["a", "b"].map((name) => ({ tool: name, result: name.repeat(3.5 * MIB) })) },
 			{ say: "answer" },
 		]);
@@ -86,7 +86,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 
 	test("A parent that does not run for seconds loses nothing, and holds up nobody (F38)", async () => {
 		const text = "words ".repeat(20_000);
-		const run = yard.start([{ repeat: 200, steps: [{ delta: text }] }, { tool: "ls" }, { say: text }]);
+		const run = setup.start([{ repeat: 200, steps: [{ delta: text }] }, { tool: "ls" }, { say: text }]);
 		await run.until(({ phase }) => phase.kind === "running");
 		const result = join(run.directory, "result.json");
 		const still = new Int32Array(new SharedArrayBuffer(4));
@@ -98,7 +98,7 @@ describe("what a child prints, in quantities", { concurrency: 1 }, () => {
 	});
 
 	test("What a child with a key was just writing is seen, and known after its supervisor was killed (F04, X28)", async () => {
-		const prepared = yard.prepare([{ delta: "half ".repeat(60) }, { hang: true }]);
+		const prepared = setup.prepare([{ delta: "half ".repeat(60) }, { hang: true }]);
 		const packet = { ...prepared.packet, apiKey: { provider: "mock", key: KEY } };
 		const run = startRun({ ...prepared, packet });
 		await run.until(({ partial }) => partial.startsWith("half half"));

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { COMPLETION_MESSAGE, RUN_ENTRY, UPDATE_ENTRY } from "../../src/records/session-entries.ts";
-import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
+import { createSetup, resultIn, type Setup } from "../rig/fake-run.ts";
 import { waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
 import { countIn, launchOf, parent } from "./mortal-parents.ts";
@@ -14,24 +14,24 @@ const DIE_AT_STEP = fileURLToPath(new URL("./fixtures/die-at-step.ts", import.me
 const MARKER = "PI_SUBAGENTS_RUN_ID";
 
 describe("kill -9 of the supervisor at every step of a background run", () => {
-	let yard: Yard;
+	let setup: Setup;
 	let histories = 0;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	/** What became of a run whose supervisor died before this step, in the words of its session. */
 	async function history(step: number) {
-		const session = join(yard.temporary, `session-${histories++}.jsonl`);
+		const session = join(setup.temporary, `session-${histories++}.jsonl`);
 		const stepsFile = `${session}.steps`;
-		const launch = launchOf(yard, [{ say: "found it" }]);
+		const launch = launchOf(setup, [{ say: "found it" }]);
 		const env = {
 			...{ DIE_AT_STEP: String(step), STEPS_FILE: stepsFile },
 			NODE_OPTIONS: `--disable-warning=ExperimentalWarning --import=${DIE_AT_STEP}`,
 		};
 		const orders = { session, dieAt: 0, messages: "at once" as const, launch };
-		const refusal = await parent(yard, orders, env).then(
+		const refusal = await parent(setup, orders, env).then(
 			() => undefined,
 			(error: Error) => error.message,
 		);

@@ -7,14 +7,14 @@ import { git, treeMissing } from "../rig/own-tree.ts";
 import { runPi } from "../rig/pi.ts";
 import { processesWithCommand, waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
-import { beginRun, EXTENSION, kill, MARKER, placeFor, type Scene } from "./scene.ts";
+import { beginRun, EXTENSION, kill, MARKER, type Setup, setupFor } from "./setup.ts";
 
 const SETTINGS = { settings: { subagents: { isolation: "worktree" } } };
 let jobs = 0;
 
 /** A run that has changed a file and left a job that hides, and whose model then says nothing more. */
-async function begin(t: TestContext, timeout?: number): Promise<Scene & { readonly job: string }> {
-	const place = await placeFor(t, SETTINGS);
+async function begin(t: TestContext, timeout?: number): Promise<Setup & { readonly job: string }> {
+	const place = await setupFor(t, SETTINGS);
 	const { home } = place;
 	home.write("a.txt", "one\n");
 	git(home.project, "init", "-q", "-b", "main", ".");
@@ -22,7 +22,7 @@ async function begin(t: TestContext, timeout?: number): Promise<Scene & { readon
 	git(home.project, "commit", "-q", "-m", "first");
 	const job = `sleep ${700 + jobs++}.${process.pid}`;
 	const command = `echo two >> a.txt; env -i PATH=/usr/bin:/bin setsid ${job} >/dev/null 2>&1 & until pgrep -f '${job}' >/dev/null; do sleep 0.02; done`;
-	const scene = await beginRun(
+	const setup = await beginRun(
 		t,
 		(request) => (request.turn === 0 ? toolCall("bash", { command }) : hang({ text: "and then" })),
 		place,
@@ -36,7 +36,7 @@ async function begin(t: TestContext, timeout?: number): Promise<Scene & { readon
 	});
 	await until(() => processesWithCommand(job).length > 0, "the job");
 	await until(() => place.server.requests.some(({ turn, lastUser }) => turn === 1 && lastUser === "go"), "a turn");
-	return { ...scene, job };
+	return { ...setup, job };
 }
 
 async function cameBack({ home, run, job }: Awaited<ReturnType<typeof begin>>): Promise<void> {
@@ -53,39 +53,39 @@ async function cameBack({ home, run, job }: Awaited<ReturnType<typeof begin>>): 
 
 describe("the changes of a run that does not end by itself", { skip: treeMissing() }, () => {
 	test("Come back when its time is up [W7]", async (t) => {
-		const scene = await begin(t, 8);
-		const { results } = await scene.delegation.done;
+		const setup = await begin(t, 8);
+		const { results } = await setup.delegation.done;
 		assert.match(results[0]?.text ?? "", /^✗ t: error — .*\n {2}changed 1 file \(\+1 −0\) on branch subagents\//);
-		await cameBack(scene);
+		await cameBack(setup);
 	});
 
 	test("Come back when its supervisor is killed: the parent brings them [W7 W10]", async (t) => {
-		const scene = await begin(t);
-		kill(scene.run.supervisor);
-		const { results } = await scene.delegation.done;
+		const setup = await begin(t);
+		kill(setup.run.supervisor);
+		const { results } = await setup.delegation.done;
 		assert.match(results[0]?.text ?? "", /^✗ t: error — .*\n {2}changed 1 file \(\+1 −0\) on branch subagents\//);
-		await cameBack(scene);
+		await cameBack(setup);
 	});
 
 	test("Come back when its pi is killed [W7]", async (t) => {
-		const scene = await begin(t);
-		kill(scene.run.pi);
-		await scene.delegation.done;
-		await cameBack(scene);
+		const setup = await begin(t);
+		kill(setup.run.pi);
+		await setup.delegation.done;
+		await cameBack(setup);
 	});
 
 	test("Come back when its parent is killed: the supervisor brings them [W7]", async (t) => {
-		const scene = await begin(t);
-		scene.delegation.parent.kill("SIGKILL");
-		await until(() => existsSync(join(scene.run.directory, "result.json")), "a result");
-		await cameBack(scene);
+		const setup = await begin(t);
+		setup.delegation.parent.kill("SIGKILL");
+		await until(() => existsSync(join(setup.run.directory, "result.json")), "a result");
+		await cameBack(setup);
 	});
 
 	test("Come back at the next start when parent and supervisor are killed together [W10]", async (t) => {
-		const scene = await begin(t);
-		const { home, server, run } = scene;
+		const setup = await begin(t);
+		const { home, server, run } = setup;
 		kill(run.supervisor, "SIGSTOP");
-		scene.delegation.parent.kill("SIGKILL");
+		setup.delegation.parent.kill("SIGKILL");
 		kill(run.supervisor);
 		await waitNoneWithEnv(MARKER, run.runId);
 		assert.equal(existsSync(join(run.directory, "result.json")), false);
@@ -95,6 +95,6 @@ describe("the changes of a run that does not end by itself", { skip: treeMissing
 		await until(() => existsSync(join(run.directory, "result.json")), "a result");
 		next.end();
 		await next.done;
-		await cameBack(scene);
+		await cameBack(setup);
 	});
 });

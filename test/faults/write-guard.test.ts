@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { RunSpec } from "../../src/domain/spec.ts";
 import { keyOf } from "../../src/files/write-ledger.ts";
-import { createGuardStage, delegateCall, type GuardStage, writeFile } from "../e2e/guard-stage.ts";
+import { createGuardStage, delegateCall, type GuardStage, writeFile } from "../e2e/guard-setup.ts";
 import { processesWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
 

@@ -8,18 +8,18 @@ import { fit, type Parked } from "../../src/head-start/head-start.ts";
 import { launchKey, type ParkedRun } from "../../src/head-start/parked-run.ts";
 import type { Parent, PlannedRun } from "../../src/plan/parent.ts";
 import type { RunRequest } from "../../src/plan/run.ts";
-import { createYard, specFor, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup, specFor } from "../rig/fake-run.ts";
 
 const REQUEST = { naming: "free", sharedSession: undefined } as RunRequest;
 
 describe("children that are started ahead of their task", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 	const planned = (changes: Partial<RunSpec> = {}): PlannedRun => {
-		const spec = { ...specFor(yard.project), ...changes };
+		const spec = { ...specFor(setup.project), ...changes };
 		const packet = {
 			prompt: "",
 			apiKey: undefined,
@@ -30,8 +30,8 @@ describe("children that are started ahead of their task", () => {
 	};
 	const parentWith = (settings: Partial<Parent["settings"]>) =>
 		({
-			cwd: yard.project,
-			runPlaces: { cwd: yard.project, agentDirectory: yard.temporary, runsIn: "project" },
+			cwd: setup.project,
+			runPlaces: { cwd: setup.project, agentDirectory: setup.temporary, runsIn: "project" },
 			dialect: undefined,
 			settings: { headStart: true, ...settings },
 		}) as Parent;

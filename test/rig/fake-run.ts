@@ -14,7 +14,7 @@ import { FAKE_PI, type FakeStep, promptOf } from "./fake-steps.ts";
 import { makeAgentDirectory } from "./no-receipts.ts";
 
 /** A place of their own for runs of the fake pi: a project, and a TMPDIR that holds their sockets. */
-export interface Yard {
+export interface Setup {
 	readonly project: string;
 	readonly temporary: string;
 	/** A run directory with its meta.json, ready to be executed. */
@@ -37,16 +37,16 @@ export interface FakeRun {
 }
 
 /** Sets TMPDIR of this process, because that is where control sockets are. */
-export function createYard(): Yard {
+export function createSetup(): Setup {
 	const before = process.env.TMPDIR;
-	const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-yard-")));
+	const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-setup-")));
 	const project = join(root, "project");
 	const temporary = join(root, "tmp");
 	for (const directory of [project, temporary]) mkdirSync(directory);
 	process.env.TMPDIR = temporary;
 	const agentDirectory = process.env.PI_CODING_AGENT_DIR;
 	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(root, "agent"));
-	const prepare: Yard["prepare"] = (prompt, changes = {}) => {
+	const prepare: Setup["prepare"] = (prompt, changes = {}) => {
 		const spec = { ...specFor(project), ...changes };
 		const directory = createRunDirectory(spec, { cwd: project, agentDirectory: root, runsIn: "project" });
 		if (!directory.ok) throw new Error(directory.error);

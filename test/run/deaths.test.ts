@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { socketPathOf } from "../../src/child/protocol.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
 import { readRun } from "../../src/run-directory/read.ts";
-import { createYard, endOf, resultIn, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 
@@ -26,14 +26,14 @@ const WITH_ESCAPEE: FakeStep[] = [
 const DEAF: FakeStep[] = [{ deaf: true }, ...WITH_ESCAPEE];
 
 describe("what happens when a process of a run is killed", { concurrency: 4 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	async function startParent(run: PreparedRun): Promise<ChildProcess> {
-		const file = join(yard.temporary, `${run.spec.runId}.json`);
+		const file = join(setup.temporary, `${run.spec.runId}.json`);
 		writeFileSync(file, JSON.stringify(run));
 		const flags = ["--disable-warning=ExperimentalWarning", PARENT, file];
 		const parent = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
@@ -46,7 +46,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 		waitFor(() => readFileSync(join(directory, "events.jsonl"), "utf8").includes(`"delta":"${words}`));
 
 	test("The parent: the whole tree is gone, and result.json says why and what had been said (F01)", async () => {
-		const run = yard.prepare(WITH_ESCAPEE);
+		const run = setup.prepare(WITH_ESCAPEE);
 		const parent = await startParent(run);
 		await hasSaid(run.directory, BEING_SAID);
 		const supervisor = supervisorOf(run.directory);
@@ -67,7 +67,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("The parent, with a child that does not listen: gone within 5 s all the same (F01)", async () => {
-		const run = yard.prepare(DEAF);
+		const run = setup.prepare(DEAF);
 		const parent = await startParent(run);
 		await hasSaid(run.directory, BEING_SAID);
 		parent.kill("SIGKILL");
@@ -77,7 +77,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("The parent of a background run: the run goes on and leaves its result (F03)", async () => {
-		const run = yard.prepare([{ delta: "wait" }, { sleep: 1_000 }, { say: "alone" }], { lifetime: "background" });
+		const run = setup.prepare([{ delta: "wait" }, { sleep: 1_000 }, { say: "alone" }], { lifetime: "background" });
 		const parent = await startParent(run);
 		await hasSaid(run.directory, "wait");
 		const supervisor = supervisorOf(run.directory);
@@ -92,7 +92,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("The supervisor: the run is lost, nothing of it lives on, what had been said is known (F04)", async () => {
-		const run = yard.start(WITH_ESCAPEE);
+		const run = setup.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		const { supervisor } = await run.pids();
 		process.kill(supervisor, "SIGKILL");
@@ -107,7 +107,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("The supervisor, with a child that does not listen: killed by the parent (F06)", async () => {
-		const run = yard.start(DEAF);
+		const run = setup.start(DEAF);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		process.kill((await run.pids()).supervisor, "SIGKILL");
 		const result = endOf(await run.done);
@@ -116,7 +116,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("pi: failed with its signal, what had been said is kept, what it had started is ended (F05)", async () => {
-		const run = yard.start(WITH_ESCAPEE);
+		const run = setup.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		process.kill((await run.pids()).pi, "SIGKILL");
 		const result = endOf(await run.done);
@@ -133,11 +133,11 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("A supervisor that is only stopped is waited for; an abort ends it and all that is below it (F55)", async () => {
-		const run = yard.start(WITH_ESCAPEE);
+		const run = setup.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		const { supervisor } = await run.pids();
 		process.kill(supervisor, "SIGSTOP");
-		await yard.start([{ say: "meanwhile" }]).done;
+		await setup.start([{ say: "meanwhile" }]).done;
 		assert.notEqual(run.states.at(-1)?.phase.kind, "done");
 		run.abort();
 		const result = endOf(await run.done);
@@ -150,7 +150,7 @@ describe("what happens when a process of a run is killed", { concurrency: 4 }, (
 	});
 
 	test("SIGTERM to the supervisor stops its run and is told as that; SIGHUP is not heard", async () => {
-		const run = yard.start(WITH_ESCAPEE);
+		const run = setup.start(WITH_ESCAPEE);
 		await run.until(({ partial }) => partial === BEING_SAID);
 		const { supervisor } = await run.pids();
 		process.kill(supervisor, "SIGHUP");

@@ -7,21 +7,21 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { ensureSocketDirectory, RUN_MARKER, socketPathOf } from "../../src/child/protocol.ts";
 import { createRunId } from "../../src/plan/ids.ts";
 import { endLeftovers, findLeftovers } from "../../src/run/leftovers.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { isAlive, waitGone } from "../rig/processes.ts";
 
 const SKIP = process.platform === "linux" ? false : "there is no /proc here";
 
 describe("processes of a run without a supervisor", { skip: SKIP }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	const home = process.env.HOME;
 	before(() => {
-		yard = createYard();
-		process.env.HOME = yard.project; // other tests leave processes of their own
+		setup = createSetup();
+		process.env.HOME = setup.project; // other tests leave processes of their own
 	});
 	after(() => {
 		process.env.HOME = home;
-		yard.dispose();
+		setup.dispose();
 	});
 	async function leaveBehind(t: TestContext, runId: string, seconds = "600"): Promise<number> {
 		const env = { ...process.env, [RUN_MARKER]: runId };

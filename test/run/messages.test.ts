@@ -9,7 +9,7 @@ import type { RunState } from "../../src/domain/state.ts";
 import { remarksOn } from "../../src/present/remarks.ts";
 import { createSteer, type Proof, STRANGER, sendMessage, stopRun } from "../../src/run/act-on-run.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
-import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup, startRun } from "../rig/fake-run.ts";
 
 const started = ({ spec, directory }: PreparedRun) => ({ runId: spec.runId, directory, socket: spec.socket });
 const parentOf = ({ token }: PreparedRun): Proof => ({ as: "session", token });
@@ -48,14 +48,14 @@ async function rawClient(path: string) {
 }
 
 describe("messages to a running child", { concurrency: 4 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("A message is queued, then delivered with the number of its turn, and labelled with its proven sender", async () => {
-		const prepared = yard.prepare([{ tool: "read", args: {} }, { receive: 1 }]);
+		const prepared = setup.prepare([{ tool: "read", args: {} }, { receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(({ toolCalls }) => toolCalls === 1);
 		const sent = await send(prepared, "only src, please");
@@ -70,7 +70,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("Without the parent's token a sender is another process of the user, whatever it says", async () => {
-		const prepared = yard.prepare([{ receive: 3 }]);
+		const prepared = setup.prepare([{ receive: 3 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		await send(prepared, "one", STRANGER);
@@ -85,7 +85,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 
 	test("10,000 characters with control characters and escape sequences arrive as they were sent", async () => {
 		const text = `\u001b[31m/x @y\r\n\t\u0000${"é🦊 ".repeat(2_500)}`;
-		const prepared = yard.prepare([{ receive: 1 }]);
+		const prepared = setup.prepare([{ receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		await send(prepared, text);
@@ -93,7 +93,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("What a run has not received when it ends is not delivered", async () => {
-		const prepared = yard.prepare([{ hear: 1 }, { say: "done without you" }]);
+		const prepared = setup.prepare([{ hear: 1 }, { say: "done without you" }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		const sent = await send(prepared, "too late");
@@ -102,7 +102,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("A message to a run that has ended is refused with that word, and so is an empty one", async () => {
-		const prepared = yard.prepare([{ say: "bye" }]);
+		const prepared = setup.prepare([{ say: "bye" }]);
 		await startRun(prepared).done;
 		const late = await sendMessage(started(prepared), createSteer("hello?", "turn-end"), STRANGER);
 		assert.ok(!late.ok);
@@ -113,7 +113,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("A run that was started by nobody who is left takes messages and a stop", async () => {
-		const prepared = yard.prepare([{ receive: 1 }, { hang: true }], { lifetime: "background" });
+		const prepared = setup.prepare([{ receive: 1 }, { hang: true }], { lifetime: "background" });
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		await (await send(prepared, "hello", STRANGER)).settled;
@@ -126,7 +126,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("A viewer that talks and leaves, or is cut off in mid-line, changes nothing for a foreground run", async () => {
-		const prepared = yard.prepare([{ receive: 1 }, { say: "went on" }]);
+		const prepared = setup.prepare([{ receive: 1 }, { say: "went on" }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		const viewer = await rawClient(prepared.spec.socket);
@@ -137,7 +137,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("A message that a supervisor does not know is answered with unknown, and the run goes on", async () => {
-		const prepared = yard.prepare([{ receive: 1 }]);
+		const prepared = setup.prepare([{ receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		const client = await rawClient(prepared.spec.socket);
@@ -151,7 +151,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("Only the parent's token lets a run go on without its parent", async () => {
-		const prepared = yard.prepare([{ receive: 1 }]);
+		const prepared = setup.prepare([{ receive: 1 }]);
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		const client = await rawClient(prepared.spec.socket);
@@ -165,7 +165,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 	});
 
 	test("The start of a run says which protocol it speaks, and the child is never told the token", async () => {
-		const prepared = yard.prepare([{ packet: true }]);
+		const prepared = setup.prepare([{ packet: true }]);
 		const text = endOf(await startRun(prepared).done).text;
 		assert.ok(text.includes("prompt"));
 		assert.ok(!text.includes(prepared.token));
@@ -176,7 +176,7 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 		process.env.FAKE_PI_CORRECTED = JSON.stringify([{ receive: 1 }]);
 		t.after(() => delete process.env.FAKE_PI_CORRECTED);
 		const contract = { kind: "finalize", attempts: 1 } as const;
-		const prepared = yard.prepare([{ hear: 1 }, { say: "no finalize" }], { contract });
+		const prepared = setup.prepare([{ hear: 1 }, { say: "no finalize" }], { contract });
 		const run = startRun(prepared);
 		await run.until(isRunning);
 		const sent = await send(prepared, "for whoever is there");
@@ -187,14 +187,14 @@ describe("messages to a running child", { concurrency: 4 }, () => {
 
 	test("Shortly before its timeout a run is told once to finish, and its result says that its time was up", async () => {
 		const limits = { timeoutMs: 60_000, idleGraceMs: 0, wrapUpMs: 59_900, repeatedCalls: 5 };
-		const run = yard.start([{ receive: 1 }], { limits });
+		const run = setup.start([{ receive: 1 }], { limits });
 		const state = await run.done;
 		const result = endOf(state);
 		assert.match(JSON.parse(result.text)[0].text, /^Your time is almost up: about 60 s are left\. Finish now/);
 		assert.equal(result.outcome.kind, "completed");
 		assert.deepEqual(remarksOn(result), ["its time was up"]);
 		assert.equal(state.steers.length, 1);
-		const untold = endOf(await yard.start([{ hear: 1 }, { say: "done anyway" }], { limits }).done);
+		const untold = endOf(await setup.start([{ hear: 1 }, { say: "done anyway" }], { limits }).done);
 		assert.deepEqual(remarksOn(untold), []);
 	});
 });

@@ -10,19 +10,19 @@ import { createRunStore } from "../../src/records/run-store.ts";
 import { createSteer, STRANGER, sendMessage, stopRun } from "../../src/run/act-on-run.ts";
 import { createFleet, type FleetHost } from "../../src/session/fleet.ts";
 import { createLiveRuns } from "../../src/session/live-runs.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { until } from "../rig/until.ts";
 
 describe("a run of an older version", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	/** What is left of an old supervisor: it hangs up on what it does not know, and takes every client for its parent. */
 	async function oldSupervisor(t: TestContext, protocol?: number) {
-		const { spec, directory } = yard.prepare("look around");
+		const { spec, directory } = setup.prepare("look around");
 		const heard: string[] = [];
 		const clients = new Set<Socket>();
 		let stopped = false;
@@ -72,7 +72,7 @@ describe("a run of an older version", () => {
 		const { run, heard, stopped } = await oldSupervisor(t);
 		const host = {
 			...{ store: createRunStore(), live: createLiveRuns(), background: undefined, contextWindow: () => undefined },
-			places: () => ({ cwd: yard.project, agentDirectory: join(yard.temporary, "nowhere") }),
+			places: () => ({ cwd: setup.project, agentDirectory: join(setup.temporary, "nowhere") }),
 		} as unknown as FleetHost;
 		const fleet = createFleet(host);
 		await fleet.look("project");

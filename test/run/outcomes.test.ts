@@ -5,17 +5,17 @@ import { after, before, describe, test } from "node:test";
 import { err } from "../../src/domain/result.ts";
 import { messagesOf } from "../../src/domain/state.ts";
 import { execute, start } from "../../src/run/execute.ts";
-import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup, startRun } from "../rig/fake-run.ts";
 
 describe("how a run ends", { concurrency: 3 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("A child that answers and settles is completed with its last text (X13)", async () => {
-		const run = yard.start([{ tool: "bash", args: { command: "ls" }, result: "a" }, { say: "all done" }]);
+		const run = setup.start([{ tool: "bash", args: { command: "ls" }, result: "a" }, { say: "all done" }]);
 		const state = await run.done;
 		const result = endOf(state);
 		assert.deepEqual(result.outcome, { kind: "completed", text: "all done", end: "natural" });
@@ -34,7 +34,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 
 	test("Stdin carries one word and ends, the prompt comes on fd 3, X6: the child is marked (X5, W2)", async () => {
-		const seen = yard.start([
+		const seen = setup.start([
 			{ stdin: true },
 			{ env: ["PI_SUBAGENTS_CHILD", "PI_SUBAGENT_CHILD", "PI_SUBAGENTS_RUN_ID", "PI_API_KEY"] },
 			{ argv: true },
@@ -52,11 +52,11 @@ describe("how a run ends", { concurrency: 3 }, () => {
 			PI_API_KEY: null,
 		});
 		assert.deepEqual(JSON.parse(argv ?? ""), ["--mode", "json", "-p"]);
-		assert.equal(cwd, yard.project);
+		assert.equal(cwd, setup.project);
 	});
 
 	test("An exit code and the last words on stderr explain a child that broke off (A81)", async () => {
-		const run = yard.start([{ delta: "I was about to" }, { stderr: "no key\n" }, { exit: 3 }]);
+		const run = setup.start([{ delta: "I was about to" }, { stderr: "no key\n" }, { exit: 3 }]);
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, {
 			kind: "failed",
@@ -66,7 +66,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 
 	test("A child that exits with 0 before it settled has failed (X13)", async () => {
-		const result = endOf(await yard.start([{ say: "half" }, { exit: 0 }]).done);
+		const result = endOf(await setup.start([{ say: "half" }, { exit: 0 }]).done);
 		assert.deepEqual(result.outcome, {
 			kind: "failed",
 			failure: { kind: "exit", exit: { kind: "code", code: 0 }, stderr: "" },
@@ -74,19 +74,19 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 
 	test("A child killed by a signal has failed with that signal (W34)", async () => {
-		const result = endOf(await yard.start([{ say: "half" }, { signal: "SIGKILL" }]).done);
+		const result = endOf(await setup.start([{ say: "half" }, { signal: "SIGKILL" }]).done);
 		assert.deepEqual(result.exit, { kind: "signal", signal: "SIGKILL" });
 		assert.equal(result.outcome.kind, "failed");
 		assert.equal(result.text, "half");
 	});
 
 	test("A pi that is not there, or may not be run, or a directory that is gone, is a failed spawn (A82, F30)", async () => {
-		const locked = join(yard.project, "locked-pi");
+		const locked = join(setup.project, "locked-pi");
 		writeFileSync(locked, "#!/bin/sh\n");
 		chmodSync(locked, 0o600);
-		const missing = yard.start("x", { invocation: { command: join(yard.project, "no-pi"), args: [] } });
-		const forbidden = yard.start("x", { invocation: { command: locked, args: [] } });
-		const nowhere = yard.start("x", { cwd: join(yard.project, "gone") });
+		const missing = setup.start("x", { invocation: { command: join(setup.project, "no-pi"), args: [] } });
+		const forbidden = setup.start("x", { invocation: { command: locked, args: [] } });
+		const nowhere = setup.start("x", { cwd: join(setup.project, "gone") });
 		for (const [run, words] of [
 			[missing, /no-pi ENOENT/],
 			[forbidden, /locked-pi EACCES/],
@@ -101,13 +101,13 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 
 	test("A run whose supervisor cannot start, or that is stopped before, has a result all the same (B47)", async () => {
-		const open = join(yard.project, "open");
+		const open = join(setup.project, "open");
 		mkdirSync(open);
 		chmodSync(open, 0o777);
-		const stopped = yard.prepare("x");
+		const stopped = setup.prepare("x");
 		const runs = [
-			yard.start("x", { socket: join(open, "socket") }),
-			startRun(yard.prepare("x"), undefined, async () => err("no more processes")),
+			setup.start("x", { socket: join(open, "socket") }),
+			startRun(setup.prepare("x"), undefined, async () => err("no more processes")),
 			{ directory: stopped.directory, done: execute(stopped, AbortSignal.abort(), () => {}) },
 		];
 		const failures = await Promise.all(
@@ -127,7 +127,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 		assert.deepEqual(exhausted, { kind: "spawn", message: "no more processes" });
 		assert.deepEqual(aborted, { kind: "stopped", cause: { kind: "aborted", by: "caller" } });
 
-		const background = yard.prepare("x", { socket: join(open, "other"), lifetime: "background" });
+		const background = setup.prepare("x", { socket: join(open, "other"), lifetime: "background" });
 		const started = await start(background, () => assert.fail("there is nothing to take"));
 		assert.match(
 			started.ok ? "" : started.error,
@@ -139,20 +139,20 @@ describe("how a run ends", { concurrency: 3 }, () => {
 
 	test("E2BIG: arguments that the system refuses are a failed spawn, not a crash", async () => {
 		const args = ["x".repeat(200_000)];
-		const { outcome } = endOf(await yard.start("x", { invocation: { command: process.execPath, args } }).done);
+		const { outcome } = endOf(await setup.start("x", { invocation: { command: process.execPath, args } }).done);
 		assert.ok(outcome.kind === "failed" && outcome.failure.kind === "spawn");
 		assert.match(outcome.failure.message, /E2BIG/);
 	});
 
 	test("A provider's error is a failure in the provider's words, though pi exits with 0 (F24)", async () => {
-		const run = yard.start([{ say: "", stopReason: "error", errorMessage: "401: no such key" }]);
+		const run = setup.start([{ say: "", stopReason: "error", errorMessage: "401: no such key" }]);
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "model", message: "401: no such key" } });
 		assert.deepEqual(result.exit, { kind: "code", code: 0 });
 	});
 
 	test("An error that pi tries again is no end; the usage of all attempts counts (F25, W26)", async () => {
-		const run = yard.start([
+		const run = setup.start([
 			{ say: "", stopReason: "error", errorMessage: "503", usage: { input: 7, output: 1 } },
 			{ retry: 1 },
 			{ sleep: 50 },
@@ -165,7 +165,7 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 
 	test("The tokens that tools of the child spent count too (X14)", async () => {
-		const run = yard.start([
+		const run = setup.start([
 			{ tool: "ask", result: "x", resultUsage: { input: 1_000, output: 50 }, usage: { input: 1, output: 1 } },
 			{ say: "done", usage: { input: 10, output: 2 } },
 		]);
@@ -174,21 +174,21 @@ describe("how a run ends", { concurrency: 3 }, () => {
 	});
 
 	test("A child that settles without any answer of a model has failed (F28)", async () => {
-		const result = endOf(await yard.start([{ stderr: "nothing to do\n" }, { settle: true }]).done);
+		const result = endOf(await setup.start([{ stderr: "nothing to do\n" }, { settle: true }]).done);
 		assert.deepEqual(result.outcome, { kind: "failed", failure: { kind: "silent", stderr: "nothing to do" } });
 	});
 
 	test("An answer that the output limit cut, and an empty one, are completed and say so (X13, F29)", async () => {
 		const [cut, empty] = await Promise.all([
-			yard.start([{ say: "as far as I", stopReason: "length" }]).done,
-			yard.start([{ say: "" }]).done,
+			setup.start([{ say: "as far as I", stopReason: "length" }]).done,
+			setup.start([{ say: "" }]).done,
 		]);
 		assert.deepEqual(endOf(cut).outcome, { kind: "completed", text: "as far as I", end: "output-limit" });
 		assert.deepEqual(endOf(empty).outcome, { kind: "completed", text: "", end: "natural" });
 	});
 
 	test("A child that could not be given its task says why it ended (F32)", async () => {
-		const prepared = yard.prepare("x", { invocation: { command: "sh", args: ["-c", "echo broken >&2; exit 1"] } });
+		const prepared = setup.prepare("x", { invocation: { command: "sh", args: ["-c", "echo broken >&2; exit 1"] } });
 		const { outcome } = endOf(await startRun(prepared).done);
 		assert.deepEqual(outcome, {
 			kind: "failed",

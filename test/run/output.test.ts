@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { messagesOf, type RunState } from "../../src/domain/state.ts";
-import { createYard, endOf, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type Setup, startRun } from "../rig/fake-run.ts";
 import { waitGone } from "../rig/processes.ts";
 
 const MIB = 1024 * 1024;
@@ -12,16 +12,16 @@ const assistant = (fields: object) =>
 const stray = (state: RunState) => state.entries.flatMap((entry) => (entry.kind === "stray" ? [entry] : []));
 
 describe("what a child prints", { concurrency: 3 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 	const file = (directory: string, name: string) => readFileSync(join(directory, name), "utf8");
 
 	test("Characters cut in the middle of their bytes arrive whole (W5, F33)", async () => {
 		const text = "Straße 🎉 日本語 \u2028 end";
-		const run = yard.start([{ say: text, splitEvery: 1 }]);
+		const run = setup.start([{ say: text, splitEvery: 1 }]);
 		const result = endOf(await run.done);
 		assert.equal(result.text, text);
 		assert.match(file(run.directory, "transcript.log"), new RegExp(text));
@@ -29,7 +29,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 
 	test("Lines that are no events are kept, shown, and change nothing (F32, A76, A80)", async () => {
 		const forged = JSON.stringify({ type: "subagents", event: { type: "settled" } });
-		const run = yard.start([
+		const run = setup.start([
 			{ raw: "Welcome!" },
 			{ raw: "" },
 			{ raw: '{"type":"message_end","message":' },
@@ -56,7 +56,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 	});
 
 	test("Records that pi would never write are no reason to give up a run (F39)", async () => {
-		const run = yard.start([
+		const run = setup.start([
 			{ raw: assistant({ content: [null, 1, { type: "text" }, { type: "toolCall", name: "x" }] }) },
 			{ raw: assistant({ content: "text", usage: "much" }) },
 			{ raw: assistant({ content: [], usage: { input: "7", output: null, cost: "free" } }) },
@@ -79,8 +79,8 @@ describe("what a child prints", { concurrency: 3 }, () => {
 	});
 
 	test("A last line without its end is read if it is whole, and kept if it is not (F40)", async () => {
-		const whole = yard.start([{ bytes: assistant({ content: [{ type: "text", text: "whole" }] }) }, { exit: 1 }]);
-		const torn = yard.start([{ bytes: '{"type":"message_end","mess' }, { exit: 1 }]);
+		const whole = setup.start([{ bytes: assistant({ content: [{ type: "text", text: "whole" }] }) }, { exit: 1 }]);
+		const torn = setup.start([{ bytes: '{"type":"message_end","mess' }, { exit: 1 }]);
 		const [first, second] = await Promise.all([whole.done, torn.done]);
 		assert.equal(endOf(first).text, "whole");
 		assert.equal(messagesOf(second).length, 1);
@@ -92,7 +92,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 
 	test("Endless stderr is drained, capped and its end kept (F37)", async () => {
 		const line = `${"e".repeat(99)}\n`;
-		const run = yard.start([
+		const run = setup.start([
 			{ repeat: 800, steps: [{ stderr: line.repeat(100) }] },
 			{ stderr: "🎉".repeat(999) },
 			{ stderr: "x the last words\n" },
@@ -109,7 +109,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 	});
 
 	test("One long line of stderr is not copied into the events (F37)", async () => {
-		const run = yard.start([
+		const run = setup.start([
 			{ repeat: 100, steps: [{ stderr: "e".repeat(40_000) }] },
 			{ stderr: "\n" },
 			{ say: "answer" },
@@ -122,14 +122,14 @@ describe("what a child prints", { concurrency: 3 }, () => {
 
 	test("Large records are read; the answer is taken from its own message (F35)", async () => {
 		const text = "z".repeat(5 * MIB);
-		const run = yard.start([{ tool: "bash", args: {}, result: text }, { say: "small answer" }]);
+		const run = setup.start([{ tool: "bash", args: {}, result: text }, { say: "small answer" }]);
 		const result = endOf(await run.done);
 		assert.equal(result.text, "small answer");
 		assert.equal(result.messageCount, 4);
 	});
 
 	test("A line that is too long is dropped and reported, and the run goes on (F34)", async () => {
-		const run = yard.start([
+		const run = setup.start([
 			{ repeat: 33, steps: [{ bytes: "0".repeat(MIB / 2), splitEvery: MIB }] },
 			{ raw: "" },
 			{ say: "answer" },
@@ -141,7 +141,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 	});
 
 	test("Text that was held back for a secret is not told again after its message [X28]", async () => {
-		const prepared = yard.prepare([{ delta: "hello" }, { say: "hello" }]);
+		const prepared = setup.prepare([{ delta: "hello" }, { say: "hello" }]);
 		const packet = { ...prepared.packet, apiKey: { provider: "mock", key: "sk-0123456789-0123456789" } };
 		const run = startRun({ ...prepared, packet });
 		const state = await run.done;
@@ -154,7 +154,7 @@ describe("what a child prints", { concurrency: 3 }, () => {
 	});
 
 	test("What was printed last is read though the supervisor was stopped when its child ended", async () => {
-		const run = yard.start([{ sleep: 300 }, { say: "at last" }]);
+		const run = setup.start([{ sleep: 300 }, { say: "at last" }]);
 		const { supervisor, pi } = await run.pids();
 		process.kill(supervisor, "SIGSTOP");
 		await waitGone(pi).finally(() => process.kill(supervisor, "SIGCONT"));

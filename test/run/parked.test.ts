@@ -10,7 +10,7 @@ import { initialState } from "../../src/domain/state.ts";
 import { type ParkedRun, parkRun } from "../../src/head-start/parked-run.ts";
 import type { Parent, PlannedRun } from "../../src/plan/parent.ts";
 import type { RunRequest } from "../../src/plan/run.ts";
-import { createYard, endOf, type FakeRun, specFor, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type FakeRun, type Setup, specFor, startRun } from "../rig/fake-run.ts";
 import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
 import { processesWithCommand, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { until } from "../rig/until.ts";
@@ -34,24 +34,24 @@ interface Parking {
 	begin(steps: readonly FakeStep[]): FakeRun;
 }
 
-let yard: Yard;
+let setup: Setup;
 
 function park(changes: Partial<RunSpec> = {}): Parking {
-	const spec = { ...specFor(yard.project), ...changes };
+	const spec = { ...specFor(setup.project), ...changes };
 	const packetOf = (prompt: string): Packet => ({
 		prompt,
 		apiKey: undefined,
 		tools: { kind: "has", names: [] },
 		contract: spec.contract,
 	});
-	const runPlaces = { cwd: yard.project, agentDirectory: yard.temporary, runsIn: "project" };
-	const parent = { cwd: yard.project, dialect: "openai-completions", runPlaces } as Parent;
+	const runPlaces = { cwd: setup.project, agentDirectory: setup.temporary, runsIn: "project" };
+	const parent = { cwd: setup.project, dialect: "openai-completions", runPlaces } as Parent;
 	const parked = parkRun(
 		{ spec, files: [{ name: "extra.md", text: "x" }], shortfall: undefined, packet: packetOf("") },
 		parent,
 	);
 	assert.ok(parked);
-	const directory = join(yard.project, ".pi/subagents/runs", spec.runId);
+	const directory = join(setup.project, ".pi/subagents/runs", spec.runId);
 	const processes = () => processesWithEnv(MARKER, spec.runId);
 	return {
 		parked,
@@ -72,9 +72,9 @@ function park(changes: Partial<RunSpec> = {}): Parking {
 
 describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	for (const { name, steps, changes, act, outcome } of CONFORMANCE) {
 		test(`${name}, as when it is started in time`, async () => {
@@ -115,7 +115,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 	});
 
 	test("A pi that fails when it gets its task, before it has told anything, is replaced, and its complaint with it", async () => {
-		const mark = join(yard.temporary, "second-try");
+		const mark = join(setup.temporary, "second-try");
 		const { begin, pi, directory } = park({ invocation: { command: process.execPath, args: [STILLBORN, mark] } });
 		await pi();
 		await until(() => existsSync(mark), "its first try");
@@ -161,7 +161,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		await pi();
 		rmSync(directory, { recursive: true });
 		const begun = parked.begin({
-			spec: specFor(yard.project),
+			spec: specFor(setup.project),
 			files: [],
 			shortfall: undefined,
 			packet: { prompt: "", apiKey: undefined, tools: { kind: "has", names: [] }, contract: { kind: "last-text" } },
@@ -174,8 +174,8 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 	test("A task that wants another child than the one that waits gets its own", async () => {
 		const { parked, pi } = park();
 		const waiting = await pi();
-		const spec = { ...specFor(yard.project), runId: parked.ids.runId };
-		const other = { ...spec, cwd: yard.temporary };
+		const spec = { ...specFor(setup.project), runId: parked.ids.runId };
+		const other = { ...spec, cwd: setup.temporary };
 		const packet: Packet = {
 			prompt: promptOf({ cwd: true }),
 			apiKey: undefined,
@@ -187,7 +187,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 		const run = startRun(begun.value, undefined, parked.launch);
 		const { outcome } = endOf(await run.done);
 		assert.ok(outcome.kind === "completed");
-		assert.equal(outcome.text, yard.temporary);
+		assert.equal(outcome.text, setup.temporary);
 		assert.notEqual((await run.pids()).pi, waiting);
 	});
 
@@ -249,7 +249,7 @@ describe("a run that is started ahead of its task", { concurrency: 2 }, () => {
 			state: initialState,
 		};
 		const stop = new AbortController();
-		const preparing = prepareRow(row, { warn() {} } as unknown as Host, { cwd: yard.project } as Parent, stop.signal);
+		const preparing = prepareRow(row, { warn() {} } as unknown as Host, { cwd: setup.project } as Parent, stop.signal);
 		stop.abort();
 		assert.equal((await preparing).ok, false);
 		await waitNoneWithEnv(MARKER, parked.ids.runId);

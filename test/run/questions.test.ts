@@ -9,7 +9,7 @@ import { taskStateOf } from "../../src/present/task-state.ts";
 import { releaseRun } from "../../src/run/act-on-run.ts";
 import { type ControlClient, connectControl } from "../../src/run/control-client.ts";
 import type { PreparedRun } from "../../src/run/execute.ts";
-import { createYard, endOf, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type Setup, startRun } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { until } from "../rig/until.ts";
 
@@ -43,15 +43,15 @@ async function clientOf({ spec, token }: PreparedRun) {
 }
 
 describe("questions of a running child", { concurrency: 4 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	/** A run that waits for its person before it does the steps, and the person. */
-	async function attended(steps: readonly FakeStep[], changes: Parameters<Yard["prepare"]>[1] = {}) {
-		const prepared = yard.prepare([{ person: true }, ...steps], changes);
+	async function attended(steps: readonly FakeStep[], changes: Parameters<Setup["prepare"]>[1] = {}) {
+		const prepared = setup.prepare([{ person: true }, ...steps], changes);
 		const run = startRun(prepared);
 		const person = await clientOf(prepared);
 		person.attend();
@@ -188,7 +188,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 	});
 
 	test("A run that moves to the background keeps its open question and its person", async () => {
-		const prepared = yard.prepare([{ person: true }, { ask: [confirm("q1")] }]);
+		const prepared = setup.prepare([{ person: true }, { ask: [confirm("q1")] }]);
 		const run = startRun(prepared);
 		const owner = await clientOf(prepared);
 		owner.attend();
@@ -209,7 +209,7 @@ describe("questions of a running child", { concurrency: 4 }, () => {
 	});
 
 	test("What an extension notifies its person of is in the transcript", async () => {
-		const run = yard.start([{ tellSupervisor: { notice: "the cache is cold" } }, { sleep: 100 }, { say: "done" }]);
+		const run = setup.start([{ tellSupervisor: { notice: "the cache is cold" } }, { sleep: 100 }, { say: "done" }]);
 		const state = await run.done;
 		assert.match(transcriptOf(run.directory), /^\[notice\]: the cache is cold$/m);
 		assert.ok(state.entries.some((entry) => entry.kind === "stray" && entry.stream === "notice"));

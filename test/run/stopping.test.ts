@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { RunState } from "../../src/domain/state.ts";
-import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup, startRun } from "../rig/fake-run.ts";
 import { isAlive, processesWithEnv, waitGone } from "../rig/processes.ts";
 
 const ABORTED = { kind: "failed", failure: { kind: "stopped", cause: { kind: "aborted", by: "caller" } } };
@@ -19,14 +19,14 @@ function grandchildOf(state: RunState): number {
 const left = (runId: string) => processesWithEnv("PI_SUBAGENTS_RUN_ID", runId);
 
 describe("how a run is stopped", { concurrency: 4 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("A child that takes too long is stopped, and the configured time is named (A60)", async () => {
-		const run = yard.start([{ delta: "thinking" }, { hang: true }], { limits: { ...limits, timeoutMs: 2_500 } });
+		const run = setup.start([{ delta: "thinking" }, { hang: true }], { limits: { ...limits, timeoutMs: 2_500 } });
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, {
 			kind: "failed",
@@ -37,7 +37,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("Tool calls put the end off for as long as they keep coming (A62, F22)", async () => {
-		const busy = yard.start(
+		const busy = setup.start(
 			[
 				{
 					repeat: 13,
@@ -47,7 +47,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 			],
 			{ limits: { ...limits, timeoutMs: 500, idleGraceMs: 2_500 } },
 		);
-		const idle = yard.start([{ tool: "read", args: { path: "a" } }, { hang: true }], {
+		const idle = setup.start([{ tool: "read", args: { path: "a" } }, { hang: true }], {
 			limits: { ...limits, timeoutMs: 200, idleGraceMs: 600 },
 		});
 		assert.equal(endOf(await busy.done).outcome.kind, "completed");
@@ -64,9 +64,9 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 			tool: "edit",
 			args: { path: "a.ts", edits: [{ oldText: text, newText: `${text}!` }] },
 		});
-		const loop = yard.start([{ repeat: 5, steps: [edit("same")] }, { say: "never said" }, { hang: true }]);
-		const work = yard.start([...[..."abcdefgh"].map(edit), { say: "edited" }]);
-		const broken = yard.start([
+		const loop = setup.start([{ repeat: 5, steps: [edit("same")] }, { say: "never said" }, { hang: true }]);
+		const work = setup.start([...[..."abcdefgh"].map(edit), { say: "edited" }]);
+		const broken = setup.start([
 			{ repeat: 4, steps: [edit("same")] },
 			edit("other"),
 			{ repeat: 4, steps: [edit("same")] },
@@ -81,14 +81,14 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("An abort before the start starts nothing (F20)", async () => {
-		const prepared = yard.prepare([{ hang: true }]);
+		const prepared = setup.prepare([{ hang: true }]);
 		const state = await startRun(prepared, AbortSignal.abort()).done;
 		assert.deepEqual(endOf(state).outcome, ABORTED);
 		assert.ok(!existsSync(join(prepared.directory, "events.jsonl")));
 	});
 
 	test("An abort while the supervisor starts is an abort, and pi is never started (F20)", async () => {
-		const run = yard.start([{ hang: true }]);
+		const run = setup.start([{ hang: true }]);
 		setImmediate(run.abort);
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, ABORTED);
@@ -97,7 +97,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("An abort while it works keeps what was said (A61)", async () => {
-		const run = yard.start([{ say: "first" }, { delta: "second, but" }, { hang: true }]);
+		const run = setup.start([{ say: "first" }, { delta: "second, but" }, { hang: true }]);
 		await run.until(({ partial }) => partial === "second, but");
 		run.abort();
 		const result = endOf(await run.done);
@@ -108,7 +108,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("An abort after the answer does not undo it (F19)", async () => {
-		const run = yard.start([{ say: "there you are" }, { linger: 60_000 }]);
+		const run = setup.start([{ say: "there you are" }, { linger: 60_000 }]);
 		await run.until(({ settled }) => settled);
 		run.abort();
 		const result = endOf(await run.done);
@@ -118,7 +118,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("A child that ignores SIGTERM is killed after 5 s, and is no leftover of itself (A59, W4, F15)", async () => {
-		const run = yard.start([{ deaf: true }, { say: "la la la" }, { hang: true }]);
+		const run = setup.start([{ deaf: true }, { say: "la la la" }, { hang: true }]);
 		await run.until(({ entries }) => entries.length === 2);
 		const at = performance.now();
 		run.abort();
@@ -132,7 +132,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("A child that is stopped (SIGSTOP) is killed as well, with what it had started (F16)", async () => {
-		const run = yard.start([{ spawn: ["sleep", "67"], detached: true }, { delta: "here" }, { hang: true }]);
+		const run = setup.start([{ spawn: ["sleep", "67"], detached: true }, { delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		process.kill((await run.pids()).pi, "SIGSTOP");
 		run.abort();
@@ -143,7 +143,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	test("Whenever an abort comes, there is one end, the same for all, and nothing is left (F19)", async () => {
 		const delays = Array.from({ length: 12 }, () => Math.floor(Math.random() * 500));
 		const ends = delays.map(async (delay) => {
-			const run = yard.start([{ say: "quick" }]);
+			const run = setup.start([{ say: "quick" }]);
 			setTimeout(run.abort, delay);
 			const result = endOf(await run.done);
 			const words = `aborted after ${delay} ms: ${JSON.stringify(result)}`;
@@ -157,8 +157,8 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	});
 
 	test("A child that stays after its answer is helped out: completed, exit code 0 (F26)", async () => {
-		const run = yard.start([{ say: "answer" }, { linger: 60_000 }]);
-		const deaf = yard.start([{ say: "deaf answer" }, { deaf: true }, { linger: 60_000 }]);
+		const run = setup.start([{ say: "answer" }, { linger: 60_000 }]);
+		const deaf = setup.start([{ say: "deaf answer" }, { deaf: true }, { linger: 60_000 }]);
 		const answered = deaf.until(({ settled }) => settled).then(() => performance.now());
 		const result = endOf(await run.done);
 		assert.deepEqual(result.outcome, { kind: "completed", text: "answer", end: "natural" });
@@ -172,8 +172,8 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 
 	test("A grandchild that holds stdout holds up nothing, whether it can be found or not (F27)", async () => {
 		const sleeper = { spawn: ["sleep", "60"], detached: true, holdStdout: true };
-		const marked = yard.start([sleeper, { say: "answer" }]);
-		const hidden = yard.start([{ ...sleeper, environment: { PI_SUBAGENTS_RUN_ID: "" } }, { say: "answer" }]);
+		const marked = setup.start([sleeper, { say: "answer" }]);
+		const hidden = setup.start([{ ...sleeper, environment: { PI_SUBAGENTS_RUN_ID: "" } }, { say: "answer" }]);
 		assert.equal(endOf(await marked.done).outcome.kind, "completed");
 		const state = await hidden.done;
 		const result = endOf(state);
@@ -184,8 +184,8 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 
 	test("What a child leaves behind is ended and named, or kept and named (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "61"], detached: true }, { say: "started a server" }];
-		const ended = yard.start(steps);
-		const kept = yard.start(steps, { leftovers: "keep" });
+		const ended = setup.start(steps);
+		const kept = setup.start(steps, { leftovers: "keep" });
 		const first = await ended.done;
 		assert.deepEqual(endOf(first).leftovers, [{ pid: grandchildOf(first), command: "sleep 61" }]);
 		assert.ok(!isAlive(grandchildOf(first)));
@@ -199,7 +199,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 
 	test("Kept processes outlive a child that has to be helped out, too (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "62"], detached: true }, { say: "started" }, { linger: 60_000 }];
-		const state = await yard.start(steps, { leftovers: "keep" }).done;
+		const state = await setup.start(steps, { leftovers: "keep" }).done;
 		const pid = grandchildOf(state);
 		assert.ok(isAlive(pid));
 		assert.deepEqual(endOf(state).leftovers, [{ pid, command: "sleep 62" }]);
@@ -210,7 +210,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	test("Kept processes outlive a child that broke off; nothing is told of the run after its end (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "65"], detached: true }, { exit: 3 }];
 		for (let round = 0; round < 4; round++) {
-			const run = yard.start(steps, { leftovers: "keep" });
+			const run = setup.start(steps, { leftovers: "keep" });
 			const state = await run.done;
 			const pid = grandchildOf(state);
 			const kept = isAlive(pid);
@@ -222,7 +222,7 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 
 	test("Nothing is kept of a run that was aborted (F12)", async () => {
 		const steps = [{ spawn: ["sleep", "63"], detached: true }, { hang: true as const }];
-		const run = yard.start(steps, { leftovers: "keep" });
+		const run = setup.start(steps, { leftovers: "keep" });
 		const working = await run.until(({ entries }) => entries.length === 3);
 		run.abort();
 		const result = endOf(await run.done);
@@ -233,15 +233,15 @@ describe("how a run is stopped", { concurrency: 4 }, () => {
 	test("A process that keeps starting others does not outrun the sweep (F14)", async () => {
 		// Bounded, so that a sweep that fails does not fill the machine.
 		const script = "n=0; while [ $n -lt 300 ]; do n=$((n+1)); (exec sleep 9) & (exec sleep 0.01); done";
-		const run = yard.start([{ spawn: ["sh", "-c", script], detached: true }, { sleep: 200 }, { say: "answer" }]);
+		const run = setup.start([{ spawn: ["sh", "-c", script], detached: true }, { sleep: 200 }, { say: "answer" }]);
 		assert.ok(endOf(await run.done).leftovers.length > 1);
 		assert.deepEqual(left(run.runId), []);
 	});
 
 	test("No socket of a run that has ended is left", async () => {
-		const run = yard.start([{ say: "x" }]);
+		const run = setup.start([{ say: "x" }]);
 		await run.done;
-		const [directory = ""] = readdirSync(yard.temporary).filter((name) => name.startsWith("pi-subagents-"));
-		assert.ok(!readdirSync(join(yard.temporary, directory)).includes(run.runId));
+		const [directory = ""] = readdirSync(setup.temporary).filter((name) => name.startsWith("pi-subagents-"));
+		assert.ok(!readdirSync(join(setup.temporary, directory)).includes(run.runId));
 	});
 });

@@ -11,7 +11,7 @@ import type { PreparedRun } from "../../src/run/execute.ts";
 import { launchProcess } from "../../src/run/launch-process.ts";
 import { createPanes, type PaneOptions } from "../../src/run/launch-tmux.ts";
 import { createRunDirectory } from "../../src/run-directory/create.ts";
-import { createYard, endOf, type FakeRun, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, type FakeRun, resultIn, type Setup, startRun } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isStopped, processesWithEnv, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { terminalMissing } from "../rig/terminal.ts";
@@ -22,7 +22,7 @@ const PARENT = fileURLToPath(new URL("./fixtures/parent.ts", import.meta.url));
 const MARKER = "PI_SUBAGENTS_RUN_ID";
 const skip = terminalMissing() ?? false;
 
-let yard: Yard;
+let setup: Setup;
 
 const server = async (t: TestContext, options: TmuxServerOptions = {}): Promise<TmuxServer> => {
 	const started = await startTmuxServer(options);
@@ -46,7 +46,11 @@ const startHeld = async (
 	answer: string,
 	options: Partial<PaneOptions> = {},
 ): Promise<FakeRun & { resume(): Promise<void> }> => {
-	const run = await start(environment, yard.prepare([{ delta: "let me " }, { pause: true }, { say: answer }]), options);
+	const run = await start(
+		environment,
+		setup.prepare([{ delta: "let me " }, { pause: true }, { say: answer }]),
+		options,
+	);
 	await run.until(({ partial }) => partial === "let me ");
 	const { pi } = await run.pids();
 	const resume = async () => {
@@ -58,9 +62,9 @@ const startHeld = async (
 
 describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("A pane of the session is titled, grows with what is said, and is closed at the end (X19)", async (t) => {
 		const tmux = await server(t);
@@ -82,7 +86,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 
 	test("A message reaches a run in a pane, whoever closes the pane, and the pane shows it with its sender", async (t) => {
 		const tmux = await server(t);
-		const prepared = yard.prepare([{ receive: 1 }, { receive: 1 }, { say: "went on" }]);
+		const prepared = setup.prepare([{ receive: 1 }, { receive: 1 }, { say: "went on" }]);
 		const run = await start(tmux.environment, prepared);
 		await run.until(({ phase }) => phase.kind === "running");
 		const [pane] = await tmux.others(1);
@@ -104,9 +108,9 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		const tmux = await server(t);
 		const steps = [{ tool: "bash", args: { command: "ls" }, result: "a\nb", text: "Look:" }, { say: "Two files." }];
 		const keep = { atEnd: "keep" } as const;
-		const well = await start(tmux.environment, yard.prepare(steps, { label: "scout" }), keep);
+		const well = await start(tmux.environment, setup.prepare(steps, { label: "scout" }), keep);
 		await well.done;
-		const ill = await start(tmux.environment, yard.prepare([{ stderr: "no key\n" }, { exit: 3 }]), keep);
+		const ill = await start(tmux.environment, setup.prepare([{ stderr: "no key\n" }, { exit: 3 }]), keep);
 		await ill.done;
 		const [first, second] = await tmux.others(2);
 		assert.ok(first && second);
@@ -119,14 +123,14 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 
 	test("A pane is closed, too, where tmux is set up to keep the panes of processes that ended", async (t) => {
 		const tmux = await server(t, { configuration: "set -g remain-on-exit on\nset -g base-index 5\n" });
-		await (await start(tmux.environment, yard.prepare([{ say: "x" }]))).done;
+		await (await start(tmux.environment, setup.prepare([{ say: "x" }]))).done;
 		await tmux.others(0);
 	});
 
 	for (const { name, steps, changes, act, outcome } of CONFORMANCE) {
 		test(`${name}, as without a pane, and the pane is closed`, async (t) => {
 			const tmux = await server(t);
-			const run = await start(tmux.environment, yard.prepare(steps, changes));
+			const run = await start(tmux.environment, setup.prepare(steps, changes));
 			await act(run);
 			assert.deepEqual(endOf(await run.done).outcome, outcome);
 			assert.deepEqual(processesWithEnv(MARKER, run.runId), []);
@@ -136,8 +140,8 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 
 	test("When the parent is killed, the run ends and its pane closes by itself (F01)", async (t) => {
 		const tmux = await server(t);
-		const run = yard.prepare([{ spawn: ["sleep", "71"], detached: true }, ...WAITING]);
-		const file = join(yard.temporary, `${run.spec.runId}.json`);
+		const run = setup.prepare([{ spawn: ["sleep", "71"], detached: true }, ...WAITING]);
+		const file = join(setup.temporary, `${run.spec.runId}.json`);
 		writeFileSync(file, JSON.stringify(run));
 		const parent = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PARENT, file, "tmux"], {
 			stdio: ["ignore", "pipe", "inherit"],
@@ -218,7 +222,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		const [wide, narrow] = await Promise.all([server(t), server(t, { columns: 80, rows: 24 })]);
 		const launch = async (tmux: TmuxServer, count: number) => {
 			const inPanes = await launcher(tmux.environment);
-			const runs = Array.from({ length: count }, () => startRun(yard.prepare(WAITING), undefined, inPanes));
+			const runs = Array.from({ length: count }, () => startRun(setup.prepare(WAITING), undefined, inPanes));
 			const panes = await tmux.others(count);
 			const [own] = (await tmux.panes()).filter(({ id }) => id === tmux.own);
 			for (const run of runs) run.abort();
@@ -244,7 +248,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		const tmux = await server(t);
 		const beside = await tmux.tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "--", "sleep", "600");
 		await tmux.tmux("resize-pane", "-Z", "-t", tmux.own);
-		const run = await start(tmux.environment, yard.prepare(WAITING));
+		const run = await start(tmux.environment, setup.prepare(WAITING));
 		const panes = await tmux.others(2);
 		assert.deepEqual(panes.find(({ id }) => id !== beside)?.window, "pi-fake");
 		assert.equal(await tmux.tmux("display-message", "-p", "-t", tmux.own, "#{window_zoomed_flag}"), "1");
@@ -258,7 +262,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 
 	test("Names and paths are never interpreted: not by a shell, not as tmux's formats or commands", async (t) => {
 		const tmux = await server(t);
-		const project = join(yard.project, `it's "a" #{pane_pid} #(touch hit) $(touch hit) ; touch hit;`);
+		const project = join(setup.project, `it's "a" #{pane_pid} #(touch hit) $(touch hit) ; touch hit;`);
 		mkdirSync(project);
 		const labels = [
 			["#{pane_pid}#(touch hit)#[fg=red]", "♯{pane_pid}♯(touch hit)♯[fg=red]"],
@@ -268,10 +272,10 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 			["\u001b[2J", "sub-agent"],
 		] as const;
 		for (const [label, title] of labels) {
-			const prepared = yard.prepare(WAITING, { label, cwd: project });
+			const prepared = setup.prepare(WAITING, { label, cwd: project });
 			const made = createRunDirectory(prepared.spec, {
 				cwd: project,
-				agentDirectory: yard.temporary,
+				agentDirectory: setup.temporary,
 				runsIn: "project",
 			});
 			assert.ok(made.ok);
@@ -288,7 +292,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 			run.abort();
 			assert.deepEqual(endOf(await run.done).outcome, stopped({ kind: "aborted", by: "caller" }));
 		}
-		const places = [project, process.cwd(), yard.project, tmux.environment.HOME ?? ""];
+		const places = [project, process.cwd(), setup.project, tmux.environment.HOME ?? ""];
 		assert.deepEqual(
 			places.filter((place) => existsSync(join(place, "hit"))),
 			[],
@@ -300,7 +304,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 		const evil = ["\u001b]2;stolen\u0007", "\u001b]52;c;aGk=\u0007", "\u001bkstolen\u001b\\", "\u001b[2J"].join("|");
 		const pieces = [...evil].map((delta): FakeStep => ({ delta }));
 		const steps: FakeStep[] = [{ say: `whole ${evil}` }, ...pieces, { delta: "the end" }, { hang: true }];
-		const run = await start(tmux.environment, yard.prepare(steps));
+		const run = await start(tmux.environment, setup.prepare(steps));
 		const [pane] = await tmux.others(1);
 		assert.ok(pane);
 		const shown = await tmux.waitFor(pane.id, "the end");
@@ -313,7 +317,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 	});
 
 	test("Outside of tmux a run has a session named for it, in the usual server, which ends with it", async (t) => {
-		const home = join(yard.temporary, `home-${readdirSync(yard.temporary).length}`);
+		const home = join(setup.temporary, `home-${readdirSync(setup.temporary).length}`);
 		mkdirSync(home);
 		writeFileSync(join(home, ".tmux.conf"), "set -g destroy-unattached on\n");
 		const elsewhere = await server(t); // for its way of looking
@@ -349,7 +353,7 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 	});
 
 	test("Without tmux it is said what to do, before anything is started", async () => {
-		const environment = { PATH: yard.temporary };
+		const environment = { PATH: setup.temporary };
 		const made = await createPanes({
 			...{ titleOf: paneTitle, atEnd: "close", environment },
 			warn: () => {},
@@ -365,9 +369,9 @@ describe("runs in panes of tmux", { concurrency: 2, skip }, () => {
 // Apart from the others: panes are opened one at a time, whatever tmux they are for.
 describe("runs in panes of a tmux that is stopped", { skip }, () => {
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 
 	test("A tmux that does not answer costs a moment and the pane, not the run", async (t) => {
 		const tmux = await server(t);
@@ -376,7 +380,7 @@ describe("runs in panes of a tmux that is stopped", { skip }, () => {
 		const warnings: string[] = [];
 		const warn = (message: string) => void warnings.push(message);
 		const runs = await Promise.all(
-			["a", "b", "c"].map((label) => start(tmux.environment, yard.prepare([{ say: label }], { label }), { warn })),
+			["a", "b", "c"].map((label) => start(tmux.environment, setup.prepare([{ say: label }], { label }), { warn })),
 		);
 		const ends = await Promise.all(runs.map(async ({ done }) => endOf(await done).outcome.kind));
 		process.kill(tmux.pid, "SIGCONT");

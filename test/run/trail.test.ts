@@ -9,25 +9,25 @@ import { fileURLToPath } from "node:url";
 import { socketPathOf } from "../../src/child/protocol.ts";
 import { readRun } from "../../src/run-directory/read.ts";
 import { readResult } from "../../src/run-directory/result.ts";
-import { createYard, endOf, resultIn, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, endOf, resultIn, type Setup, startRun } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 
 const PARENT = fileURLToPath(new URL("./fixtures/parent.ts", import.meta.url));
 const mode = (path: string) => statSync(path).mode & 0o777;
 
 describe("what a run leaves on disk", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 	const file = (directory: string, name: string) => readFileSync(join(directory, name), "utf8");
 
 	for (const umask of [0, 0o077]) {
 		test(`Its files, for their owner only, under umask ${umask.toString(8)} (X7)`, async () => {
 			const before = process.umask(umask);
 			try {
-				const run = yard.start([
+				const run = setup.start([
 					{ tool: "bash", args: { command: "ls" }, result: "a\nb", text: "Let me look." },
 					{ raw: "no event" },
 					{ stderr: "a warning\n" },
@@ -58,7 +58,7 @@ describe("what a run leaves on disk", () => {
 	}
 
 	test("Pi's system message is in the events and in nothing that is made of them (W7)", async () => {
-		const run = yard.start([{ say: "hello" }]);
+		const run = setup.start([{ say: "hello" }]);
 		await run.done;
 		assert.match(file(run.directory, "events.jsonl"), /"role":"system"/);
 		assert.doesNotMatch(file(run.directory, "transcript.log"), /A fake system prompt/);
@@ -66,14 +66,14 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A run can be read again from its directory as it was", async () => {
-		const run = yard.start([{ tool: "ls", args: {} }, { raw: "stray" }, { delta: "par" }, { exit: 1 }]);
+		const run = setup.start([{ tool: "ls", args: {} }, { raw: "stray" }, { delta: "par" }, { exit: 1 }]);
 		const state = await run.done;
 		assert.deepEqual(JSON.parse(JSON.stringify(await readRun(run.directory))), JSON.parse(JSON.stringify(state)));
 	});
 
 	test("A reader that comes late sees since when a tool has been running", async () => {
 		const before = Date.now();
-		const run = yard.start([{ tool: "bash", args: { command: "sleep 9" }, unfinished: true }, { hang: true }]);
+		const run = setup.start([{ tool: "bash", args: { command: "sleep 9" }, unfinished: true }, { hang: true }]);
 		await run.until(({ activity }) => activity.kind === "tools");
 		const then = Date.now();
 		const late = await readRun(run.directory);
@@ -90,7 +90,7 @@ describe("what a run leaves on disk", () => {
 			raw: JSON.stringify({ type: "message_update", assistantMessageEvent: event }),
 		});
 		const thought = `I use sk-secret-0123456789 for it ${"and think about it ".repeat(20)}`;
-		const prepared = yard.prepare([
+		const prepared = setup.prepare([
 			update({ type: "thinking_start" }),
 			update({ type: "thinking_delta", delta: thought.slice(0, 12) }),
 			update({ type: "thinking_delta", delta: thought.slice(12) }),
@@ -113,7 +113,7 @@ describe("what a run leaves on disk", () => {
 
 	test("A key that the child prints is nowhere on disk and in no event (X28, S13)", async () => {
 		const key = 'sk-"secret"/0123456789';
-		const prepared = yard.prepare([
+		const prepared = setup.prepare([
 			{ delta: `my key is ${key}` },
 			{ stderr: `key ${key}\n` },
 			{ raw: `stray ${key}` },
@@ -132,7 +132,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A result that is already there is not replaced, and the run says so (M10)", async () => {
-		const prepared = yard.prepare([{ say: "mine" }]);
+		const prepared = setup.prepare([{ say: "mine" }]);
 		writeFileSync(join(prepared.directory, "result.json"), "{}");
 		const result = endOf(await startRun(prepared).done);
 		assert.equal(result.text, "mine");
@@ -145,7 +145,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A run whose directory is deleted comes to its end with its answer and its usage (F45)", async () => {
-		const run = yard.start([{ delta: "here" }, { sleep: 300 }, { say: "still here", usage: { input: 9, output: 1 } }]);
+		const run = setup.start([{ delta: "here" }, { sleep: 300 }, { say: "still here", usage: { input: 9, output: 1 } }]);
 		await run.until(({ partial }) => partial !== "");
 		rmSync(run.directory, { recursive: true });
 		const state = await run.done;
@@ -155,7 +155,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A run whose events cannot be written still has its result, its usage and its counts (F41)", async () => {
-		const prepared = yard.prepare([
+		const prepared = setup.prepare([
 			{ tool: "ls", args: {} },
 			{ say: "done", usage: { input: 9, output: 1 } },
 		]);
@@ -170,8 +170,8 @@ describe("what a run leaves on disk", () => {
 
 	test("A limit on the size of files costs lines of the logs, not the run or its result (F42)", async () => {
 		const work: FakeStep = { repeat: 12, steps: [{ tool: "x", args: {}, result: "r".repeat(20_000) }, { tool: "y" }] };
-		const prepared = yard.prepare([work, { say: "the end" }]);
-		const file = join(yard.temporary, "limited.json");
+		const prepared = setup.prepare([work, { say: "the end" }]);
+		const file = join(setup.temporary, "limited.json");
 		writeFileSync(file, JSON.stringify(prepared));
 		const node = `"${process.execPath}" --disable-warning=ExperimentalWarning`;
 		const parent = spawn("sh", ["-c", `ulimit -f 200; exec ${node} "${PARENT}" "${file}"`], { stdio: "ignore" });
@@ -183,8 +183,8 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A link that was planted in the directory is not followed (X29)", async () => {
-		const prepared = yard.prepare([{ stderr: "words\n" }, { say: "done" }]);
-		const target = join(yard.temporary, "victim");
+		const prepared = setup.prepare([{ stderr: "words\n" }, { say: "done" }]);
+		const target = join(setup.temporary, "victim");
 		writeFileSync(target, "precious");
 		symlinkSync(target, join(prepared.directory, "stderr.log"));
 		symlinkSync("/dev/full", join(prepared.directory, "transcript.log"));
@@ -195,7 +195,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A client that sends nonsense is disconnected and hurts nobody; a stranger's end is not the owner's", async () => {
-		const run = yard.start([{ delta: "here" }, { sleep: 300 }, { say: "done" }]);
+		const run = setup.start([{ delta: "here" }, { sleep: 300 }, { say: "done" }]);
 		await run.until(({ partial }) => partial !== "");
 		const stranger = connect(socketPathOf(run.runId));
 		await new Promise((resolve) => {
@@ -207,7 +207,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A socket directory that others could have prepared is refused at once, with the reason", async () => {
-		const prepared = yard.prepare([{ say: "never" }]);
+		const prepared = setup.prepare([{ say: "never" }]);
 		const directory = dirname(socketPathOf(prepared.spec.runId));
 		mkdirSync(directory, { recursive: true });
 		chmodSync(directory, 0o777);
@@ -223,7 +223,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A result.json that is none of ours is none", async () => {
-		const run = yard.start([{ delta: "here" }, { hang: true }]);
+		const run = setup.start([{ delta: "here" }, { hang: true }]);
 		await run.until(({ partial }) => partial !== "");
 		for (const content of ["{}", "[]", '{"outcome":{"kind":"splendid"}}', "{"]) {
 			writeFileSync(join(run.directory, "result.json"), content);
@@ -234,7 +234,7 @@ describe("what a run leaves on disk", () => {
 	});
 
 	test("A run directory without a readable meta.json is a failed start with the reason", async () => {
-		const prepared = yard.prepare([{ say: "never" }]);
+		const prepared = setup.prepare([{ say: "never" }]);
 		rmSync(join(prepared.directory, "meta.json"));
 		const { outcome } = endOf(await startRun(prepared).done);
 		assert.ok(outcome.kind === "failed" && outcome.failure.kind === "spawn");

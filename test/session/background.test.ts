@@ -30,7 +30,7 @@ import { connectControl } from "../../src/run/control-client.ts";
 import { start } from "../../src/run/execute.ts";
 import { createRunDirectory } from "../../src/run-directory/create.ts";
 import { type Background, createBackground } from "../../src/session/background.ts";
-import { createYard, resultIn, type Yard } from "../rig/fake-run.ts";
+import { createSetup, resultIn, type Setup } from "../rig/fake-run.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { isAlive, isStopped, waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createRecordedSession, type RecordedSession } from "../rig/recorded-session.ts";
@@ -42,9 +42,9 @@ const SAID = "what it had said";
 const TALKS: FakeStep[] = [{ delta: SAID }, { hang: true }];
 
 describe("background runs of a session", { concurrency: 3 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
 	/** What a failed test has left behind ends with the others. */
 	const begun: BackgroundRun[] = [];
@@ -56,7 +56,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 			control.value.closeWhenSent();
 		}
 		await Promise.all(begun.map(({ runId }) => waitNoneWithEnv("PI_SUBAGENTS_RUN_ID", runId)));
-		yard.dispose();
+		setup.dispose();
 	});
 
 	/** A start of pi with this session: its own memory, the session's entries. */
@@ -77,7 +77,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	}
 	/** Starts a run as the tool does. */
 	async function begin(steps: readonly FakeStep[], background: Background, owner = "recorded"): Promise<BackgroundRun> {
-		const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+		const prepared = setup.prepare(steps, { lifetime: "background", family: "preset" });
 		const run = startingRun(prepared, owner);
 		const started = await start(prepared, (control) => background.add(run, control, "token"));
 		assert.ok(started.ok, JSON.stringify(started));
@@ -126,7 +126,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 	/** Starts a run that is kept in a project of its own, which can be renamed. */
 	async function beginIn(project: string, steps: readonly FakeStep[], background: Background): Promise<BackgroundRun> {
 		mkdirSync(project);
-		const prepared = yard.prepare(steps, { lifetime: "background", family: "preset" });
+		const prepared = setup.prepare(steps, { lifetime: "background", family: "preset" });
 		const places = { cwd: project, agentDirectory: project, runsIn: "project" } as const;
 		const made = createRunDirectory(prepared.spec, places);
 		assert.ok(made.ok);
@@ -142,8 +142,8 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		test(`A run whose project is renamed, and that ends ${ended}, is found again with its answer`, async () => {
 			const session = createRecordedSession();
 			const first = open(session);
-			const before = join(yard.temporary, `before ${ended}`);
-			const now = join(yard.temporary, `now ${ended}`);
+			const before = join(setup.temporary, `before ${ended}`);
+			const now = join(setup.temporary, `now ${ended}`);
 			const run = await beginIn(before, [{ delta: SAID }, { pause: true }, { say: "at last" }], first.background);
 			await hasSaid(run);
 			const { pid } = pidsOf(run);
@@ -426,21 +426,21 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		const run = await begin([{ say: "found it" }], background);
 		await endedIn(session, run.runId);
 		const heard: string[] = [];
-		const socket = join(yard.temporary, "docker.sock");
+		const socket = join(setup.temporary, "docker.sock");
 		const server = createServer((client) => {
 			heard.push("connected");
 			client.destroy();
 		});
 		server.listen(socket);
 		await once(server, "listening");
-		const elsewhere = join(yard.temporary, runId);
+		const elsewhere = join(setup.temporary, runId);
 		mkdirSync(elsewhere);
 		writeFileSync(join(elsewhere, "result.json"), readFileSync(join(run.directory, "result.json")));
 		const forgeries: Partial<BackgroundRun>[] = [
 			{ runId, directory: elsewhere, lifetime: { ...run.lifetime, socket } },
 			{
 				runId: "20260102-030405-0a1b2c3e",
-				directory: join(yard.temporary, "20260102-030405-0a1b2c3e"),
+				directory: join(setup.temporary, "20260102-030405-0a1b2c3e"),
 				lifetime: { ...run.lifetime, socket },
 			},
 		];
@@ -594,7 +594,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		const done = await endedUnseen(createRecordedSession(), "at last");
 		const broken = await endedUnseen(createRecordedSession(), "never seen");
 		rmSync(join(broken.directory, "result.json"));
-		const sockets = join(yard.temporary, "open", `pi-subagents-${process.getuid?.()}`);
+		const sockets = join(setup.temporary, "open", `pi-subagents-${process.getuid?.()}`);
 		mkdirSync(sockets, { recursive: true });
 		chmodSync(sockets, 0o777);
 		const heard: string[] = [];
@@ -655,7 +655,7 @@ describe("background runs of a session", { concurrency: 3 }, () => {
 		const session = createRecordedSession();
 		const { background, store } = open(session);
 		session.end();
-		const prepared = yard.prepare([{ say: "never" }], { lifetime: "background" });
+		const prepared = setup.prepare([{ say: "never" }], { lifetime: "background" });
 		const run = startingRun(prepared, "recorded");
 		const started = await start(prepared, (control) => background.add(run, control, "token"));
 		assert.equal(started.ok, false);

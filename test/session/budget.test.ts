@@ -3,15 +3,15 @@ import { after, before, test } from "node:test";
 import { ENTRY_TYPE, encodeRun } from "../../src/records/session-entries.ts";
 import { createBudget } from "../../src/session/budget.ts";
 import { startedRuns } from "../../src/session/rebuild.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { createRecordedHost } from "../rig/recorded-host.ts";
 import { keptRun } from "../rig/records.ts";
 
-let yard: Yard;
+let setup: Setup;
 before(() => {
-	yard = createYard();
+	setup = createSetup();
 });
-after(() => yard.dispose());
+after(() => setup.dispose());
 
 const REFUSED = /has started 100 sub-agents and may start 100 in all \(setting subagents\.maxRunsPerSession\)/;
 
@@ -24,7 +24,7 @@ test("The 101st run of a session is refused, and so is a call that would go beyo
 });
 
 test("A call beyond the budget starts nothing (R2)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	recorded.host.budget.reset(100);
 	await assert.rejects(recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] }), REFUSED);
 	assert.deepEqual(recorded.kept, []);

@@ -4,25 +4,25 @@ import { after, before, describe, test } from "node:test";
 import { createRunStore } from "../../src/records/run-store.ts";
 import { createFleet, type FleetHost } from "../../src/session/fleet.ts";
 import { createLiveRuns } from "../../src/session/live-runs.ts";
-import { createYard, startRun, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup, startRun } from "../rig/fake-run.ts";
 import { until } from "../rig/until.ts";
 
 describe("runs of other sessions in the fleet", () => {
-	let yard: Yard;
+	let setup: Setup;
 	before(() => {
-		yard = createYard();
+		setup = createSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 	const fleetOf = () =>
 		createFleet({
 			...{ store: createRunStore(), live: createLiveRuns(), background: undefined, contextWindow: () => 1_000 },
-			places: () => ({ cwd: yard.project, agentDirectory: join(yard.temporary, "agent") }),
+			places: () => ({ cwd: setup.project, agentDirectory: join(setup.temporary, "agent") }),
 		} as unknown as FleetHost);
 	const limits = { timeoutMs: 60_000, idleGraceMs: 30_000, repeatedCalls: 0 };
 
 	test("One with 600 messages is watched as a whole, while it runs and after its end, with its task and its limits", async () => {
 		const steps = [{ repeat: 300, steps: [{ tool: "read", args: { path: "a.ts" }, result: "text" }] }, { receive: 1 }];
-		const prepared = yard.prepare(steps, { limits, task: "the whole task" });
+		const prepared = setup.prepare(steps, { limits, task: "the whole task" });
 		const run = startRun(prepared);
 		const fleet = fleetOf();
 		await run.until(({ toolCalls }) => toolCalls === 300);

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { agentRequest } from "../../src/plan/agent-call.ts";
 import { askedSessions } from "../../src/tools/agent-sessions.ts";
-import { createDelegateYard, type DelegateYard, task } from "../rig/delegate-yard.ts";
+import { createDelegateSetup, type DelegateSetup, task } from "../rig/delegate-setup.ts";
 
 describe("the session id of an agent's call", () => {
-	let yard: DelegateYard;
+	let setup: DelegateSetup;
 	before(() => {
-		yard = createDelegateYard();
+		setup = createDelegateSetup();
 	});
-	after(() => yard.dispose());
+	after(() => setup.dispose());
 	const requestFor = (sessionId: string, cwd: string) => {
 		const call = { agent: "scout", task: "x", model: undefined, cwd: undefined, sessionId };
 		const request = agentRequest(call, cwd, undefined);
@@ -18,7 +18,7 @@ describe("the session id of an agent's call", () => {
 	};
 
 	test("Is refused when it belongs to delegate_to_subagents or is a run, with the call that would be right [X38]", async () => {
-		const { host, context, delegate, kept } = yard.session();
+		const { host, context, delegate, kept } = setup.session();
 		const call = await delegate({ tasks: [task("one", { say: "done" })] });
 		const delegateId = call.result.details.sessionIds[0] ?? "";
 		const ask = (id: string) => askedSessions([requestFor(id, context.cwd)], { host, context });
@@ -44,7 +44,7 @@ describe("the session id of an agent's call", () => {
 	});
 
 	test("Is taken when nobody knows it, or when none is given", async () => {
-		const { host, context } = yard.session();
+		const { host, context } = setup.session();
 		const free = agentRequest(
 			{ agent: "scout", task: "x", model: undefined, cwd: undefined, sessionId: undefined },
 			context.cwd,

@@ -7,7 +7,7 @@ import { REMINDER } from "../../src/child/corrections.ts";
 import type { Finalized } from "../../src/domain/finalized.ts";
 import { type SubagentDetails, subagentTool } from "../../src/tools/subagent.ts";
 import type { SubagentParameters } from "../../src/tools/subagent-schema.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { type FakeStep, promptOf } from "../rig/fake-steps.ts";
 import { makeAgentDirectory } from "../rig/no-receipts.ts";
 import { createRecordedHost } from "../rig/recorded-host.ts";
@@ -17,13 +17,13 @@ const GO_ON = "(call the agent again with it to go on)";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("subagent with an agent", { concurrency: 3 }, () => {
-	let yard: Yard;
+	let setup: Setup;
 	const environment = { PI_CODING_AGENT_DIR: process.env.PI_CODING_AGENT_DIR, HOME: process.env.HOME };
 	before(() => {
-		yard = createYard();
-		const agentDirectory = makeAgentDirectory(join(yard.temporary, "agent"));
+		setup = createSetup();
+		const agentDirectory = makeAgentDirectory(join(setup.temporary, "agent"));
 		process.env.PI_CODING_AGENT_DIR = agentDirectory;
-		process.env.HOME = yard.temporary;
+		process.env.HOME = setup.temporary;
 		const define = (path: string, text: string) => {
 			mkdirSync(dirname(join(agentDirectory, path)), { recursive: true });
 			writeFileSync(join(agentDirectory, path), text);
@@ -36,13 +36,13 @@ describe("subagent with an agent", { concurrency: 3 }, () => {
 			if (value === undefined) delete process.env[name];
 			else process.env[name] = value;
 		}
-		yard.dispose();
+		setup.dispose();
 	});
 
 	let projects = 0;
 	/** A session in a project of its own. */
 	const session = () => {
-		const cwd = join(yard.project, `p${projects++}`);
+		const cwd = join(setup.project, `p${projects++}`);
 		mkdirSync(cwd);
 		const { host, context } = createRecordedHost({ cwd });
 		const modelRegistry = { getAll: () => MODELS, getAvailable: () => MODELS };

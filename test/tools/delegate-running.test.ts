@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createDelegateYard, type DelegateYard, linesOf, runIdsIn, task } from "../rig/delegate-yard.ts";
+import { createDelegateSetup, type DelegateSetup, linesOf, runIdsIn, task } from "../rig/delegate-setup.ts";
 import type { FakeStep } from "../rig/fake-steps.ts";
 import { processesWithEnv, valuesInEnv, waitNoneWithEnv } from "../rig/processes.ts";
 import type { Update } from "../rig/recorded-host.ts";
 
 describe("delegate_to_subagents while it runs", { concurrency: 3 }, () => {
-	let yard: DelegateYard;
+	let setup: DelegateSetup;
 	before(() => {
-		yard = createDelegateYard();
+		setup = createDelegateSetup();
 	});
-	after(() => yard.dispose());
-	const session: DelegateYard["session"] = (...given) => yard.session(...given);
+	after(() => setup.dispose());
+	const session: DelegateSetup["session"] = (...given) => setup.session(...given);
 
 	test("Of 16 tasks never more than 4 children live, and the next starts when one ends (A22, A23)", async () => {
 		const host = session();

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import type { KeptRun } from "../../src/domain/kept-run.ts";
 import { textOf } from "../../src/domain/messages.ts";
 import { homeRunsOf } from "../../src/run-directory/places.ts";
-import { createDelegateYard, type DelegateYard, linesOf, runIdsIn, task } from "../rig/delegate-yard.ts";
+import { createDelegateSetup, type DelegateSetup, linesOf, runIdsIn, task } from "../rig/delegate-setup.ts";
 import { promptOf } from "../rig/fake-steps.ts";
 
 /** The texts of all messages of the last run that has ended. */
@@ -16,12 +16,12 @@ const saidIn = (kept: readonly KeptRun[]): string[] => {
 };
 
 describe("delegate_to_subagents", { concurrency: 3 }, () => {
-	let yard: DelegateYard;
+	let setup: DelegateSetup;
 	before(() => {
-		yard = createDelegateYard();
+		setup = createDelegateSetup();
 	});
-	after(() => yard.dispose());
-	const session: DelegateYard["session"] = (...given) => yard.session(...given);
+	after(() => setup.dispose());
+	const session: DelegateSetup["session"] = (...given) => setup.session(...given);
 
 	test("One task, one line, its details (A14, A15, A18, A20)", async () => {
 		const { delegate } = session();

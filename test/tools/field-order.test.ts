@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { backgroundTool } from "../../src/tools/background-agent.ts";
 import { delegateParameters } from "../../src/tools/delegate-schema.ts";
 import { subagentParameters } from "../../src/tools/subagent-schema.ts";
-import { createYard } from "../rig/fake-run.ts";
+import { createSetup } from "../rig/fake-run.ts";
 import { createRecordedHost } from "../rig/recorded-host.ts";
 
 test("Issue 9.1: what decides how a child is started comes before the long texts", (context) => {
@@ -16,8 +16,8 @@ test("Issue 9.1: what decides how a child is started comes before the long texts
 	const { properties } = subagentParameters([]);
 	assert.deepEqual(Object.keys(properties), [...one, "tasks"]);
 	assert.deepEqual(Object.keys(properties.tasks.items.properties), one);
-	const yard = createYard();
-	context.after(() => yard.dispose());
-	const { host } = createRecordedHost({ cwd: yard.project });
+	const setup = createSetup();
+	context.after(() => setup.dispose());
+	const { host } = createRecordedHost({ cwd: setup.project });
 	assert.deepEqual(Object.keys(backgroundTool(host, []).parameters.properties), ["preset", "model", "cwd", "task"]);
 });

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { listProfilesTool } from "../../src/tools/list-profiles.ts";
-import { createLibraryYard, type LibraryYard, markdown } from "../definitions/library-yard.ts";
+import { createLibrarySetup, type LibrarySetup, markdown } from "../definitions/library-setup.ts";
 import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
 
-let yard: LibraryYard;
+let setup: LibrarySetup;
 let recorded: RecordedHost;
 let before: string | undefined;
 beforeEach(() => {
-	yard = createLibraryYard();
+	setup = createLibrarySetup();
 	before = process.env.PI_AGENT_DIR;
-	process.env.PI_AGENT_DIR = yard.agentDirectory;
-	recorded = createRecordedHost({ cwd: yard.project });
+	process.env.PI_AGENT_DIR = setup.agentDirectory;
+	recorded = createRecordedHost({ cwd: setup.project });
 });
 afterEach(() => {
 	recorded.shutDown();
 	if (before === undefined) delete process.env.PI_AGENT_DIR;
 	else process.env.PI_AGENT_DIR = before;
-	yard.dispose();
+	setup.dispose();
 });
 
 async function list(name?: string): Promise<{ text: string; details: { count: number; profiles?: object } }> {
@@ -32,7 +32,7 @@ const MANY = 1_000;
 function writeMany(): void {
 	for (let at = 0; at < MANY; at++) {
 		const name = `agent-${String(at).padStart(4, "0")}`;
-		yard.write(
+		setup.write(
 			`agent/agent-profiles/${name}.md`,
 			`---\nname: ${name}\ndescription: ${"ä".repeat(90)}\n---\nYou are it.`,
 		);
@@ -55,7 +55,7 @@ describe("list_subagent_profiles stays short", () => {
 
 	test("A part of a name, in any case, leaves the others out; one that fits nothing names what there is", async () => {
 		writeMany();
-		yard.write("agent/agent-profiles/Reviewer.md", markdown("Reviewer"));
+		setup.write("agent/agent-profiles/Reviewer.md", markdown("Reviewer"));
 		const found = await list("REVIEW");
 		assert.match(found.text, /^Reviewer \[global profile\]/);
 		assert.deepEqual([found.text.split("\n").length, found.details.count], [1, 1]);
@@ -66,8 +66,8 @@ describe("list_subagent_profiles stays short", () => {
 	});
 
 	test("Problems are bounded too, and never crowd out the definitions", async () => {
-		yard.write("agent/agent-profiles/fine.md", markdown("fine"));
-		for (let at = 0; at < 300; at++) yard.write(`agent/agent-profiles/b${at}.md`, "---\nname: [\n---\n");
+		setup.write("agent/agent-profiles/fine.md", markdown("fine"));
+		for (let at = 0; at < 300; at++) setup.write(`agent/agent-profiles/b${at}.md`, "---\nname: [\n---\n");
 		const { text } = await list();
 		assert.ok(Buffer.byteLength(text) <= 8_000, `${Buffer.byteLength(text)} bytes`);
 		assert.match(text, /^fine \[global profile\]/);

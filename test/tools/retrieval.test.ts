@@ -6,16 +6,16 @@ import { Value } from "typebox/value";
 import type { ChatMessage } from "../../src/domain/event.ts";
 import { pruneRuns } from "../../src/run-directory/retain.ts";
 import { outputTool, sessionTool } from "../../src/tools/retrieval.ts";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { promptOf } from "../rig/fake-steps.ts";
 import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
 import { ended, failed, keptRun } from "../rig/records.ts";
 
-let yard: Yard;
+let setup: Setup;
 before(() => {
-	yard = createYard();
+	setup = createSetup();
 });
-after(() => yard.dispose());
+after(() => setup.dispose());
 
 async function ask(
 	tool: "output" | "session",
@@ -37,7 +37,7 @@ async function ask(
 const said = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
 
 test("The output is all text of the last message of the latest run (A95, A97, A100, W20)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const first = await recorded.delegate({
 		tasks: [
 			{
@@ -64,13 +64,13 @@ test("The output is all text of the last message of the latest run (A95, A97, A1
 });
 
 test("A run without any text says so (A96)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text: " \n" }) }));
 	assert.equal((await ask("output", recorded, "s")).text, "(no text output from sub-agent)");
 });
 
 test("Issue 9.4: offset and limit return lines of the output; without them it is whole", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const long = Array.from({ length: 20_000 }, (_, at) => `line ${at + 1}`).join("\n");
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
 	const id = result.details.sessionIds[0] ?? "";
@@ -88,14 +88,14 @@ test("Issue 9.4: offset and limit return lines of the output; without them it is
 });
 
 test("A session that is not known is an error that names it (A98, A104)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const expected = /^Error: Session "x" not found\. The session may have expired or the ID is incorrect\.$/;
 	await assert.rejects(ask("output", recorded, "x"), expected);
 	await assert.rejects(ask("session", recorded, "x"), expected);
 });
 
 test("A transcript has the texts as they are, and calls and results cut (A101, A103)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const prompt = promptOf(
 		{ tool: "bash", args: { command: "x".repeat(200) }, result: "r".repeat(600) },
 		{ say: "the\nanswer" },
@@ -125,7 +125,7 @@ test("A transcript has the texts as they are, and calls and results cut (A101, A
 });
 
 test("Several runs have headers and are separated, and an error is told once (A102)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { store } = recorded.host;
 	store.put(
 		keptRun({ runId: "a", sessionId: "s", progress: ended({ text: "one", messages: [said("one")], messageCount: 1 }) }),
@@ -142,7 +142,7 @@ test("Several runs have headers and are separated, and an error is told once (A1
 });
 
 test("What was said is read from the run directory, and from the session's own entry when that is gone (W19)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const long = "long ".repeat(20_000);
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: long }) }] });
 	const id = result.details.sessionIds[0] ?? "";
@@ -153,7 +153,7 @@ test("What was said is read from the run directory, and from the session's own e
 });
 
 test("An answer too long for the session's entry is told as far as that goes, in transcripts too (A101, A43)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const text = `${"x".repeat(16_000)}\n[9 more characters were not kept in the session]`;
 	recorded.host.store.put(keptRun({ sessionId: "s", progress: ended({ text, messages: [], messageCount: 0 }) }));
 	assert.equal((await ask("session", recorded, "s")).text, text);
@@ -165,7 +165,7 @@ test("An answer too long for the session's entry is told as far as that goes, in
 
 test("A session that cannot be written to costs a warning, not the delegation (A89)", async () => {
 	const recorded = createRecordedHost({
-		cwd: yard.project,
+		cwd: setup.project,
 		appendEntry: () => {
 			throw new Error("the session is read-only");
 		},
@@ -179,7 +179,7 @@ test("A session that cannot be written to costs a warning, not the delegation (A
 });
 
 test("Every task is kept once when it ends, for whatever reason it ends (A87)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	await recorded.delegate({
 		tasks: [
 			{ name: "fine", prompt: "hello" },
@@ -193,7 +193,7 @@ test("Every task is kept once when it ends, for whatever reason it ends (A87)", 
 });
 
 test("Of two calls at once that go on with one session the second is refused (A41)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
 	const id = result.details.sessionIds[0] ?? "";
 	const again = { tasks: [{ name: "again", prompt: "hello", resume: id }] };
@@ -204,7 +204,7 @@ test("Of two calls at once that go on with one session the second is refused (A4
 });
 
 test("A session that two tasks of one call resume is refused with just that reason [A41]", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
 	const resume = result.details.sessionIds[0] ?? "";
 	const twice = { tasks: ["a", "b"].map((name) => ({ name, prompt: "hello", resume })) };
@@ -215,7 +215,7 @@ test("A session that two tasks of one call resume is refused with just that reas
 });
 
 test("A call that cannot resume one of its sessions is refused, and leaves the others free to be resumed [A41]", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
 	const id = result.details.sessionIds[0] ?? "";
 	const again = { name: "again", prompt: "hello", resume: id };
@@ -226,7 +226,7 @@ test("A call that cannot resume one of its sessions is refused, and leaves the o
 });
 
 test("A call that was refused hides nothing that its session said before (X8)", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: "hello" }] });
 	const id = result.details.sessionIds[0] ?? "";
 	await recorded.delegate({ tasks: [{ name: "again", prompt: "x", resume: id, profile: "nobody" }] });
@@ -240,7 +240,7 @@ test("A call that was refused hides nothing that its session said before (X8)", 
 });
 
 test("Every id that was shown stays readable and resumable, however many sessions came after it", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const first = await recorded.delegate({ tasks: [{ name: "first", prompt: promptOf({ say: "the first answer" }) }] });
 	const id = first.result.details.sessionIds[0] ?? "";
 	for (let n = 0; n < 40; n++)
@@ -256,7 +256,7 @@ test("Every id that was shown stays readable and resumable, however many session
 });
 
 test("After pi has deleted a run its output says that, and when", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "kept words" }) }] });
 	const id = result.details.sessionIds[0] ?? "";
 	const [run] = recorded.host.store.find(id);
@@ -272,7 +272,7 @@ test("After pi has deleted a run its output says that, and when", async () => {
 });
 
 test("A run directory that somebody else has removed is told as gone, and a transcript says how many messages are missing", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const steps = [
 		{ repeat: 15, steps: ["ls", "cat"].map((tool) => ({ tool, result: "r".repeat(2_000) })) },
 		{ say: "the end" },
@@ -288,7 +288,7 @@ test("A run directory that somebody else has removed is told as gone, and a tran
 });
 
 test("The transcript of a resumed session tells each run once", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf({ say: "first answer" }) }] });
 	const id = result.details.sessionIds[0] ?? "";
 	const long = `and now? ${"x".repeat(9_000)}`;
@@ -300,7 +300,7 @@ test("The transcript of a resumed session tells each run once", async () => {
 });
 
 test("A message that was too long to be kept is told as such in its place", async () => {
-	const recorded = createRecordedHost({ cwd: yard.project });
+	const recorded = createRecordedHost({ cwd: setup.project });
 	const steps = [{ say: "before" }, { tool: "cat", result: "x".repeat(17 * 1024 * 1024) }, { say: "after" }];
 	const { result } = await recorded.delegate({ tasks: [{ name: "t", prompt: promptOf(...steps) }] });
 	const { text } = await ask("session", recorded, result.details.sessionIds[0] ?? "");

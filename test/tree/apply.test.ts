@@ -13,17 +13,17 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { applyChanges, diffOf, discardChanges, undoChanges } from "../../src/tree/apply.ts";
 import { contentOf, git, treeMissing } from "../rig/own-tree.ts";
-import { createTreeYard, type TreeYard } from "./tree-yard.ts";
+import { createTreeSetup, type TreeSetup } from "./tree-setup.ts";
 
-let yard: TreeYard;
+let setup: TreeSetup;
 let startedAt: number;
 beforeEach(() => {
-	yard = createTreeYard();
+	setup = createTreeSetup();
 	startedAt = Date.now() + 60_000; // all that the test wrote was there before
 });
-afterEach(async () => await yard.dispose());
+afterEach(async () => await setup.dispose());
 
-type Ended = Awaited<ReturnType<TreeYard["run"]>>;
+type Ended = Awaited<ReturnType<TreeSetup["run"]>>;
 async function apply({ changes, directory }: Ended) {
 	const applied = await applyChanges({ startedAt, changes }, directory);
 	assert.ok(applied.ok, JSON.stringify(applied));
@@ -34,16 +34,16 @@ function undo({ directory }: Ended) {
 	assert.ok(undone.ok, JSON.stringify(undone));
 	return undone.value;
 }
-const read = (path: string) => readFileSync(join(yard.project, path), "utf8");
-const files = () => contentOf(yard.project, [".git"]);
+const read = (path: string) => readFileSync(join(setup.project, path), "utf8");
+const files = () => contentOf(setup.project, [".git"]);
 
 describe("changes of a run that are put into the project", { skip: treeMissing() }, () => {
 	test("Written, new, deleted, executable and linked files are applied, and undone to the byte [W5]", async () => {
-		for (const path of ["a", "gone/deep", "mode", "dir/x", "tofile/z"]) yard.write(path, `${path}\n`);
-		yard.commit();
-		yard.write("a", "not committed\n");
+		for (const path of ["a", "gone/deep", "mode", "dir/x", "tofile/z"]) setup.write(path, `${path}\n`);
+		setup.commit();
+		setup.write("a", "not committed\n");
 		const before = files();
-		const run = await yard.run(
+		const run = await setup.run(
 			"echo more >> a; rm -r gone; chmod +x mode; echo n > dir/new; mkdir fresh; echo f > fresh/f; ln -s a link; rm -r tofile; echo t > tofile",
 		);
 		const { applied, conflicts, held } = await apply(run);
@@ -52,47 +52,47 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 			[["a", "dir/new", "fresh/f", "gone/deep", "link", "mode", "tofile", "tofile/z"], [], []],
 		);
 		assert.equal(read("a"), "not committed\nmore\n");
-		assert.equal(existsSync(join(yard.project, "gone")), false);
-		assert.equal(readlinkSync(join(yard.project, "link")), "a");
-		assert.equal(lstatSync(join(yard.project, "mode")).mode & 0o111, 0o111);
-		assert.equal(git(yard.project, "diff", "--cached", "--name-only"), "", "the index is as it was");
+		assert.equal(existsSync(join(setup.project, "gone")), false);
+		assert.equal(readlinkSync(join(setup.project, "link")), "a");
+		assert.equal(lstatSync(join(setup.project, "mode")).mode & 0o111, 0o111);
+		assert.equal(git(setup.project, "diff", "--cached", "--name-only"), "", "the index is as it was");
 		assert.equal(existsSync(join(run.directory, "layers")), false);
 		assert.deepEqual(undo(run), { restored: applied, changed: [] });
 		assert.deepEqual(files(), before);
-		assert.equal(git(yard.project, "rev-parse", "--verify", run.branch).length, 40);
+		assert.equal(git(setup.project, "rev-parse", "--verify", run.branch).length, 40);
 	});
 
 	test("A file that somebody changed since is a conflict and stays; the second of two runs that meet has one [W5]", async () => {
-		for (const path of ["both", "deleted", "edited"]) yard.write(path, "start\n");
-		yard.commit();
-		const first = await yard.run("echo first > both; echo 1 > one");
-		const second = await yard.run("echo second > both; rm deleted; echo run > edited; echo run > new");
+		for (const path of ["both", "deleted", "edited"]) setup.write(path, "start\n");
+		setup.commit();
+		const first = await setup.run("echo first > both; echo 1 > one");
+		const second = await setup.run("echo second > both; rm deleted; echo run > edited; echo run > new");
 		assert.deepEqual((await apply(first)).applied, ["both", "one"]);
-		yard.write("edited", "by the person\n");
-		yard.write("deleted", "changed by the person\n");
-		yard.write("new", "by the person\n");
+		setup.write("edited", "by the person\n");
+		setup.write("deleted", "changed by the person\n");
+		setup.write("new", "by the person\n");
 		assert.deepEqual(await apply(second), { applied: [], conflicts: ["both", "deleted", "edited", "new"], held: [] });
 		assert.deepEqual([read("both"), read("edited"), read("new")], ["first\n", "by the person\n", "by the person\n"]);
-		assert.equal(git(yard.project, "show", `${second.branch}:both`), "second");
-		yard.write("edited", "start\n");
+		assert.equal(git(setup.project, "show", `${second.branch}:both`), "second");
+		setup.write("edited", "start\n");
 		assert.deepEqual((await apply(second)).applied, ["edited"], "what fits later is applied later");
 	});
 
 	test("A file that was changed after it was applied is not undone [W5]", async () => {
-		for (const path of ["a", "b"]) yard.write(path, "start\n");
-		yard.commit();
-		const run = await yard.run("echo run > a; echo run > b; echo run > c");
+		for (const path of ["a", "b"]) setup.write(path, "start\n");
+		setup.commit();
+		const run = await setup.run("echo run > a; echo run > b; echo run > c");
 		await apply(run);
-		yard.write("b", "mine\n");
+		setup.write("b", "mine\n");
 		assert.deepEqual(undo(run), { restored: ["a", "c"], changed: ["b"] });
-		assert.deepEqual([read("a"), read("b"), existsSync(join(yard.project, "c"))], ["start\n", "mine\n", false]);
+		assert.deepEqual([read("a"), read("b"), existsSync(join(setup.project, "c"))], ["start\n", "mine\n", false]);
 	});
 
 	test("A file that somebody changed before the state of the project was written down is a conflict too [W5]", async () => {
-		for (const path of ["a", "b"]) yard.write(path, "start\n");
-		yard.commit();
-		const run = await yard.run("echo run >> a; echo run >> b", {
-			afterwards: () => yard.write("a", "start\nby the person\n"),
+		for (const path of ["a", "b"]) setup.write(path, "start\n");
+		setup.commit();
+		const run = await setup.run("echo run >> a; echo run >> b", {
+			afterwards: () => setup.write("a", "start\nby the person\n"),
 		});
 		assert.deepEqual(run.changes.raced, ["a"]);
 		assert.deepEqual(await apply(run), { applied: ["b"], conflicts: ["a"], held: [] });
@@ -100,14 +100,14 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 	});
 
 	test("Configuration that programs read, paths below a link and links that leave the project are never applied", async () => {
-		yard.write("a", "1\n");
-		const outside = join(yard.root, "outside");
+		setup.write("a", "1\n");
+		const outside = join(setup.root, "outside");
 		mkdirSync(outside);
 		writeFileSync(join(outside, "file"), "mine\n");
-		symlinkSync(outside, join(yard.project, "linked"));
-		yard.commit();
+		symlinkSync(outside, join(setup.project, "linked"));
+		setup.commit();
 		const before = contentOf(outside);
-		const run = await yard.run(
+		const run = await setup.run(
 			[
 				"mkdir -p .github .pi .claude/agents sub/.agents .opencode; for d in .github .pi .claude/agents sub/.agents .opencode; do echo x > $d/x; done",
 				"echo x > .gitattributes; echo x > sub/.GITmodules; rm linked; mkdir linked; echo x > linked/file",
@@ -124,42 +124,42 @@ describe("changes of a run that are put into the project", { skip: treeMissing()
 	});
 
 	test("Without a repository files are copied where their last change is older than the run", async () => {
-		for (const path of ["a", "b", "c"]) yard.write(path, "start\n");
-		const run = await yard.run("echo run > a; rm b; echo run > c; echo run > d");
+		for (const path of ["a", "b", "c"]) setup.write(path, "start\n");
+		const run = await setup.run("echo run > a; rm b; echo run > c; echo run > d");
 		startedAt = Date.now();
 		await new Promise((resolve) => setTimeout(resolve, 20));
-		yard.write("c", "mine\n");
+		setup.write("c", "mine\n");
 		assert.deepEqual(await apply(run), { applied: ["a", "b", "d"], conflicts: ["c"], held: [] });
-		assert.deepEqual([read("a"), read("c"), existsSync(join(yard.project, "b"))], ["run\n", "mine\n", false]);
+		assert.deepEqual([read("a"), read("c"), existsSync(join(setup.project, "b"))], ["run\n", "mine\n", false]);
 		undo(run);
-		assert.deepEqual([read("a"), read("b"), existsSync(join(yard.project, "d"))], ["start\n", "start\n", false]);
+		assert.deepEqual([read("a"), read("b"), existsSync(join(setup.project, "d"))], ["start\n", "start\n", false]);
 	});
 
 	test("A directory that cannot be written is a conflict, and nothing half-written is left", {
 		skip: process.getuid?.() === 0 && "root can write everywhere",
 	}, async () => {
-		yard.write("closed/a", "start\n");
-		yard.commit();
-		const run = await yard.run("echo run > closed/a");
-		chmodSync(join(yard.project, "closed"), 0o555);
+		setup.write("closed/a", "start\n");
+		setup.commit();
+		const run = await setup.run("echo run > closed/a");
+		chmodSync(join(setup.project, "closed"), 0o555);
 		const before = files();
 		assert.deepEqual((await apply(run)).conflicts, ["closed/a"]);
 		assert.deepEqual(files(), before);
-		chmodSync(join(yard.project, "closed"), 0o755);
+		chmodSync(join(setup.project, "closed"), 0o755);
 	});
 
 	test("Diff shows them, discard deletes branch and layer, and leaves a branch that has moved on", async () => {
-		yard.write("a", "1\n");
-		yard.commit();
-		const run = await yard.run("echo 2 > a");
+		setup.write("a", "1\n");
+		setup.commit();
+		const run = await setup.run("echo 2 > a");
 		const ended = { startedAt, changes: run.changes };
 		const diff = await diffOf(ended, run.directory);
 		assert.match(diff.ok ? diff.value : "", /^diff --git a\/a b\/a\n[\s\S]*\n-1\n\+2$/);
-		git(yard.project, "branch", "-f", run.branch, "main");
+		git(setup.project, "branch", "-f", run.branch, "main");
 		assert.equal((await discardChanges(ended, run.directory)).ok, false);
-		git(yard.project, "branch", "-f", run.branch, run.changes.at.kind === "branch" ? run.changes.at.commit : "");
+		git(setup.project, "branch", "-f", run.branch, run.changes.at.kind === "branch" ? run.changes.at.commit : "");
 		assert.equal((await discardChanges(ended, run.directory)).ok, true);
-		assert.equal(git(yard.project, "branch", "--list", "subagents/*"), "");
+		assert.equal(git(setup.project, "branch", "--list", "subagents/*"), "");
 		assert.equal(existsSync(join(run.directory, "layers")), false);
 		assert.equal((await applyChanges(ended, run.directory)).ok, false);
 	});

@@ -2,28 +2,28 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentToolResult, ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
-import { createYard, type Yard } from "../rig/fake-run.ts";
+import { createSetup, type Setup } from "../rig/fake-run.ts";
 import { makeAgentDirectory } from "../rig/no-receipts.ts";
 import { createRecordedHost, type RecordedHost } from "../rig/recorded-host.ts";
 
 export const MODELS = ["mock-1", "mock-2"].map((id) => ({ provider: "mock", id, name: id }));
 
 /** Projects with presets, for the tools that take them. */
-export interface PresetYard {
+export interface PresetSetup {
 	/** A session in a project of its own, with the presets `scout` (mock/mock-1) and `plain` (no model). */
 	session(settings?: object): RecordedHost;
 	/** Also ends the runs that a failed test has left in the background. */
 	dispose(): Promise<void>;
 }
 
-export function createPresetYard(): PresetYard {
-	const yard: Yard = createYard();
+export function createPresetSetup(): PresetSetup {
+	const setup: Setup = createSetup();
 	const agentDirectory = process.env.PI_CODING_AGENT_DIR;
-	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(yard.temporary, "agent"));
+	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(setup.temporary, "agent"));
 	const hosts: RecordedHost[] = [];
 	return {
 		session(settings) {
-			const cwd = join(yard.project, `p${hosts.length}`);
+			const cwd = join(setup.project, `p${hosts.length}`);
 			const presets = join(cwd, ".pi", "subagents");
 			mkdirSync(presets, { recursive: true });
 			const preset = (name: string, more: string, body: string) =>
@@ -39,7 +39,7 @@ export function createPresetYard(): PresetYard {
 			await Promise.all(hosts.map(stopAll));
 			if (agentDirectory === undefined) delete process.env.PI_CODING_AGENT_DIR;
 			else process.env.PI_CODING_AGENT_DIR = agentDirectory;
-			yard.dispose();
+			setup.dispose();
 		},
 	};
 }

@@ -35,7 +35,7 @@ const isParent = ({ tools }: ModelRequest) => tools.includes("delegate_to_subage
  * The parent makes one call in each of its turns. A child runs its task as a bash command, one for each line, and then
  * answers with what it was told of the last one.
  */
-export async function questionStage(
+export async function questionSetup(
 	t: TestContext,
 	calls: readonly { readonly name: string; readonly args: unknown }[],
 	subagents: Record<string, unknown> = {},

@@ -23,7 +23,7 @@ export interface MessageStage {
 	send(task: string, text: string, when?: Steer["when"]): Promise<Result<SentMessage>>;
 }
 
-export async function messageStage(t: TestContext, options: HomeOptions = {}): Promise<MessageStage> {
+export async function messageSetup(t: TestContext, options: HomeOptions = {}): Promise<MessageStage> {
 	const server = await startModelServer();
 	const home = createHome(server, options);
 	t.after(async () => {

@@ -24,7 +24,7 @@ const REMINDER = "You have not finished";
 export type Plays = Readonly<Record<string, readonly Reply[]>>;
 
 /** A home with agents in it, and a parent that calls them. */
-export interface Stage {
+export interface Setup {
 	readonly home: Home;
 	readonly server: ModelServer;
 	/** A file in the agent directory: `prompts/scout.md`. */
@@ -56,7 +56,7 @@ const CONVERSATION = /^# Conversation\n\[User\]: (.*)/;
 const SUMMARY = /^A summary of: (.*)$/m;
 export const isCompaction = (request: ModelRequest) => CONVERSATION.test(request.lastUser);
 
-export async function createStage(t: TestContext, options?: HomeOptions): Promise<Stage> {
+export async function createSetup(t: TestContext, options?: HomeOptions): Promise<Setup> {
 	const server = await startModelServer();
 	const home = createHome(server, options);
 	const parents: RunningDelegation[] = [];
@@ -66,7 +66,7 @@ export async function createStage(t: TestContext, options?: HomeOptions): Promis
 		home.dispose();
 	});
 	const runsDirectory = join(home.project, ".pi", "subagents", "runs");
-	const start: Stage["start"] = (calls, plays) => {
+	const start: Setup["start"] = (calls, plays) => {
 		const seen = new Map<string, number>();
 		const delegation = startDelegation(home, server, {
 			extension: EXTENSION,

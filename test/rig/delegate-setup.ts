@@ -1,26 +1,26 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createYard } from "./fake-run.ts";
+import { createSetup } from "./fake-run.ts";
 import { type FakeStep, promptOf } from "./fake-steps.ts";
 import { makeAgentDirectory } from "./no-receipts.ts";
 import { type Call, createRecordedHost, type HostOptions, type RecordedHost } from "./recorded-host.ts";
 
 /** A place of their own for sessions whose children are the fake pi. */
-export interface DelegateYard {
+export interface DelegateSetup {
 	/** A session in a new project, with these settings of the package. */
 	session(options?: Partial<HostOptions>, settings?: object): RecordedHost;
 	dispose(): void;
 }
 
 /** Sets TMPDIR and pi's agent directory for this process. */
-export function createDelegateYard(): DelegateYard {
-	const yard = createYard();
+export function createDelegateSetup(): DelegateSetup {
+	const setup = createSetup();
 	const before = process.env.PI_CODING_AGENT_DIR;
-	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(yard.temporary, "agent"));
+	process.env.PI_CODING_AGENT_DIR = makeAgentDirectory(join(setup.temporary, "agent"));
 	let projects = 0;
 	return {
 		session(options = {}, settings) {
-			const cwd = join(yard.project, `p${projects++}`);
+			const cwd = join(setup.project, `p${projects++}`);
 			mkdirSync(join(cwd, ".pi"), { recursive: true });
 			if (settings) writeFileSync(join(cwd, ".pi", "settings.json"), JSON.stringify({ subagents: settings }));
 			return createRecordedHost({ cwd, ...options });
@@ -28,7 +28,7 @@ export function createDelegateYard(): DelegateYard {
 		dispose() {
 			if (before === undefined) delete process.env.PI_CODING_AGENT_DIR;
 			else process.env.PI_CODING_AGENT_DIR = before;
-			yard.dispose();
+			setup.dispose();
 		},
 	};
 }

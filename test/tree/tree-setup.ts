@@ -12,7 +12,7 @@ import { specFor } from "../rig/fake-run.ts";
 import { git } from "../rig/own-tree.ts";
 
 /** A home, a project in it and a place outside of it, for commands that are run in trees of their own. */
-export interface TreeYard {
+export interface TreeSetup {
 	readonly root: string;
 	readonly home: string;
 	readonly project: string;
@@ -39,7 +39,7 @@ interface TreeRun {
 }
 
 /** Sets HOME of this process. */
-export function createTreeYard(): TreeYard {
+export function createTreeSetup(): TreeSetup {
 	const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-tree-")));
 	const home = join(root, "home");
 	const project = join(home, "project");
@@ -47,7 +47,7 @@ export function createTreeYard(): TreeYard {
 	const before = { HOME: process.env.HOME, PI_CODING_AGENT_DIR: process.env.PI_CODING_AGENT_DIR };
 	process.env.HOME = home;
 	delete process.env.PI_CODING_AGENT_DIR;
-	const write: TreeYard["write"] = (path, text, mode) => {
+	const write: TreeSetup["write"] = (path, text, mode) => {
 		const target = join(project, path);
 		mkdirSync(dirname(target), { recursive: true });
 		writeFileSync(target, text);
@@ -86,9 +86,9 @@ export function createTreeYard(): TreeYard {
 }
 
 /** A program that leaves a mark wherever it is run. */
-export function createAlarm(yard: TreeYard): { readonly path: string; rang(): string } {
-	const path = join(yard.root, "alarm");
-	const marks = join(yard.root, "alarms");
+export function createAlarm(setup: TreeSetup): { readonly path: string; rang(): string } {
+	const path = join(setup.root, "alarm");
+	const marks = join(setup.root, "alarms");
 	writeFileSync(path, `#!/bin/sh\necho "$0 $*" >> ${marks}\ncat\n`);
 	chmodSync(path, 0o755);
 	return {

@@ -35,7 +35,7 @@ export const runIdIn = (outcome: ToolOutcome | undefined): string =>
 	/run: (\d{8}-\d{6}-[0-9a-f]{8})/.exec(outcome?.text ?? "")?.[1] ?? `no run: ${outcome?.text}`;
 
 /** A home with the preset `scout`, and a model whose children answer when they are told to. */
-export interface Stage {
+export interface Setup {
 	readonly home: Home;
 	readonly server: ModelServer;
 	/** The session file that parents use. */
@@ -68,7 +68,7 @@ export interface Person {
 	leave(): Promise<string>;
 }
 
-export async function stage(t: TestContext, options: HomeOptions = {}): Promise<Stage> {
+export async function setUp(t: TestContext, options: HomeOptions = {}): Promise<Setup> {
 	const server = await startModelServer();
 	const { subagents, ...settings } = options.settings ?? {};
 	// Where nothing else is said, `pi -p` leaves its runs behind, as a process that is killed does.
@@ -105,10 +105,10 @@ export async function stage(t: TestContext, options: HomeOptions = {}): Promise<
 	});
 	const session = join(home.root, "session.jsonl");
 	const runs = join(home.project, ".pi", "subagents", "runs");
-	const script: Stage["script"] = (...calls) => {
+	const script: Setup["script"] = (...calls) => {
 		waiting = calls;
 	};
-	const self: Stage = {
+	const self: Setup = {
 		home,
 		server,
 		session,

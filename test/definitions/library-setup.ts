@@ -6,7 +6,7 @@ import type { TrustContext } from "../../src/definitions/trust.ts";
 import { FOREIGN_SOURCES } from "../../src/domain/definition.ts";
 
 /** A home with an agent directory and a project, for the loader alone: no pi runs here. */
-export interface LibraryYard {
+export interface LibrarySetup {
 	readonly root: string;
 	readonly agentDirectory: string;
 	readonly project: string;
@@ -20,7 +20,7 @@ export interface LibraryYard {
 }
 
 /** Sets HOME of this process: the walk up from a project ends there. */
-export function createLibraryYard(): LibraryYard {
+export function createLibrarySetup(): LibrarySetup {
 	const before = process.env.HOME;
 	const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-library-")));
 	process.env.HOME = root;

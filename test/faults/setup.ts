@@ -13,7 +13,7 @@ export const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url
 export const MARKER = "PI_SUBAGENTS_RUN_ID";
 
 /** A home of its own for a real pi; after the test all that was started with it is ended. */
-export async function placeFor(
+export async function setupFor(
 	t: TestContext,
 	options: HomeOptions = {},
 ): Promise<{ readonly home: Home; readonly server: ModelServer }> {
@@ -29,7 +29,7 @@ export async function placeFor(
 }
 
 /** A real parent with one child that does what its script says. */
-export interface Scene {
+export interface Setup {
 	readonly home: Home;
 	readonly server: ModelServer;
 	readonly delegation: RunningDelegation;
@@ -59,7 +59,7 @@ export async function beginRun(
 	child: DelegationOptions["child"],
 	{ home, server }: { readonly home: Home; readonly server: ModelServer },
 	options: Partial<DelegationOptions> = {},
-): Promise<Scene> {
+): Promise<Setup> {
 	const delegation = startDelegation(home, server, {
 		extension: EXTENSION,
 		args: { tasks: [{ name: "t", prompt: "go" }] },
