@@ -1,6 +1,6 @@
 import type { ReceiptFile } from "./receipt.ts";
 
-/** A call that can have changed files, from before it ran until after it had ended. */
+/** A call that can have changed files, from before it ran until after it had ended: both cut to whole milliseconds. */
 export interface CallTime {
 	readonly from: number;
 	/** Infinity where it has not ended, or where something that it started may go on. */
@@ -40,7 +40,7 @@ export function candidatesFor(
 ): readonly RunTimes[] {
 	const isWithin = ({ from, to }: CallTime) =>
 		when.kind === "at"
-			? from - CLOCK_LAG_MS <= when.time && when.time <= to
+			? from - CLOCK_LAG_MS <= when.time && when.time < to + 1
 			: from - CLOCK_LAG_MS <= when.time && to >= since;
 	const canHave = ({ calls }: RunTimes) => calls.some((call) => call.path === undefined && isWithin(call));
 	if (!canHave(own)) return [];

@@ -18,6 +18,8 @@ test("A file belongs to the run whose command ran when its inode changed, and to
 	assert.deepEqual(by(at(1_050), b, a), []);
 	assert.deepEqual(by(at(1_500), a, b), [], "between the commands it was somebody else");
 	assert.deepEqual(by(at(1_990), b, a), ["b"], "the kernel's clock may be a little late");
+	assert.deepEqual(by(at(1_100.9), a, b), ["a"], "calls are timed in whole milliseconds, files more finely");
+	assert.deepEqual(by(at(1_101), a, b), []);
 });
 
 test("Commands that ran at the same time are all candidates; the one that has not ended, too (R3)", () => {

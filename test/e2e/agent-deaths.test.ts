@@ -62,8 +62,8 @@ interface Found {
 }
 
 /** The run of a task, once it is where it is to be killed. */
-async function reach(stage: Setup, { task, phase }: Cell): Promise<Found> {
-	const runs = join(stage.home.project, ".pi", "subagents", "runs");
+async function reach(setup: Setup, { task, phase }: Cell): Promise<Found> {
+	const runs = join(setup.home.project, ".pi", "subagents", "runs");
 	let found: Found | undefined;
 	const look = () => {
 		for (const name of existsSync(runs) ? readdirSync(runs) : []) {
@@ -81,7 +81,7 @@ async function reach(stage: Setup, { task, phase }: Cell): Promise<Found> {
 		return found !== undefined;
 	};
 	await until(look, `${task}: to be there`, 90_000);
-	if (phase === "waiting for the first words") await stage.server.waitForRequest((each) => each.lastUser === task);
+	if (phase === "waiting for the first words") await setup.server.waitForRequest((each) => each.lastUser === task);
 	return found as Found;
 }
 
@@ -96,8 +96,8 @@ function endOf(victims: Victims, phase: string): RegExp {
 test("Whoever is killed in whatever phase, the session goes on with what pi had stored (C17, C23, X13, X22, X23)", {
 	timeout: 240_000,
 }, async (t) => {
-	const stage = await createSetup(t, { settings: { subagents: { maxConcurrency: 5 } } });
-	const { home, start, define, call, requestsOf, server } = stage;
+	const setup = await createSetup(t, { settings: { subagents: { maxConcurrency: 5 } } });
+	const { home, start, define, call, requestsOf, server } = setup;
 	const stays = home.write(join(home.root, "stays.ts"), STAYS);
 	define("prompts/scout.md", ["name: scout", "description: finds", `extensions: ${stays}`], "SCOUT BODY");
 	const plays = Object.fromEntries(CELLS.map(({ phase, task }) => [task, PHASES[phase]?.replies ?? []]));
@@ -107,7 +107,7 @@ test("Whoever is killed in whatever phase, the session goes on with what pi had 
 	const play = async (victims: Victims) => {
 		const cells = CELLS.filter((cell) => cell.victims === victims);
 		const { parent, done } = start([{ tasks: cells.map(asTask) }], plays);
-		const found = await Promise.all(cells.map((cell) => reach(stage, cell)));
+		const found = await Promise.all(cells.map((cell) => reach(setup, cell)));
 		const dead: readonly string[] = victims;
 		if (dead.includes("parent")) parent.kill("SIGKILL");
 		for (const { supervisor, pi } of found) {

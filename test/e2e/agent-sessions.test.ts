@@ -9,17 +9,17 @@ import { waitGone, waitNoneWithEnv } from "../rig/processes.ts";
 import { createSetup, isParent, isReminder, type Plays, type Setup, success, taskOf } from "./agent-setup.ts";
 
 const ROUNDS = 20;
-const scout = (stage: Setup, ...fields: string[]) =>
-	stage.define("prompts/scout.md", ["name: scout", "description: finds", ...fields], "SCOUT BODY");
+const scout = (setup: Setup, ...fields: string[]) =>
+	setup.define("prompts/scout.md", ["name: scout", "description: finds", ...fields], "SCOUT BODY");
 const sessionFile = ({ home }: Setup, cwd: string, name: string) => {
 	const hash = createHash("sha256").update(cwd).digest("hex").slice(0, 16);
 	return join(home.root, ".pi", "subagent-sessions", hash, name);
 };
 
 test("Twenty calls go on with one session and pay for what is new; any other identity is fresh (C11, C14, C15, X9, X23)", async (t) => {
-	const stage = await createSetup(t);
-	const { home, define, call, requestsOf } = stage;
-	scout(stage, "approved_tools: [read]", "model: mock-2", "thinkingLevel: high");
+	const setup = await createSetup(t);
+	const { home, define, call, requestsOf } = setup;
+	scout(setup, "approved_tools: [read]", "model: mock-2", "thinkingLevel: high");
 	define("prompts/other.md", ["name: other", "description: d"], "OTHER BODY");
 	const elsewhere = join(home.root, "elsewhere");
 	mkdirSync(elsewhere);
@@ -79,7 +79,7 @@ test("Twenty calls go on with one session and pay for what is new; any other ide
 	const files = readdirSync(directory).flatMap((name) =>
 		readdirSync(join(directory, name)).map((file) => `${name}/${file}`),
 	);
-	const relative = (cwd: string, name: string) => sessionFile(stage, cwd, name).slice(directory.length + 1);
+	const relative = (cwd: string, name: string) => sessionFile(setup, cwd, name).slice(directory.length + 1);
 	assert.deepEqual(
 		files.sort(),
 		[
@@ -93,9 +93,9 @@ test("Twenty calls go on with one session and pay for what is new; any other ide
 });
 
 /** The processes of the latest run of a task. */
-async function pidsOf(stage: Setup, task: string): Promise<{ supervisor: number; pi: number; runId: string }> {
-	await stage.server.waitForRequest((request) => !isParent(request) && taskOf(request) === task);
-	const run = stage.runs().get(task);
+async function pidsOf(setup: Setup, task: string): Promise<{ supervisor: number; pi: number; runId: string }> {
+	await setup.server.waitForRequest((request) => !isParent(request) && taskOf(request) === task);
+	const run = setup.runs().get(task);
 	assert.ok(run);
 	const started = readFileSync(join(run.directory, "events.jsonl"), "utf8")
 		.split("\n")
@@ -105,14 +105,14 @@ async function pidsOf(stage: Setup, task: string): Promise<{ supervisor: number;
 }
 
 test("One writer at a time, whoever is killed in whatever phase, and the session goes on (C17, C23, C29, X23, W32, F54)", async (t) => {
-	const stage = await createSetup(t);
-	const { call, start, requestsOf, server } = stage;
-	scout(stage);
+	const setup = await createSetup(t);
+	const { call, start, requestsOf, server } = setup;
+	scout(setup);
 	const on = (task: string) => ({ agent: "scout", task, sessionId: "one" });
 
 	// The parent is killed before the model has said anything: pi 0.87 has written nothing by then.
 	const first = start([on("first")], { first: [hang()] });
-	const killed = await pidsOf(stage, "first");
+	const killed = await pidsOf(setup, "first");
 	const [refused] = await call([on("meanwhile")], {});
 	assert.equal(refused?.text, `Error: The session is in use by run ${killed.runId}`);
 	assert.equal(refused?.isError, true);
@@ -129,10 +129,10 @@ test("One writer at a time, whoever is killed in whatever phase, and the session
 		fourth: [bash],
 		fifth: [success("the end")],
 	});
-	const streaming = await pidsOf(stage, "third");
+	const streaming = await pidsOf(setup, "third");
 	await rounds.parent.waitForEvent((event) => JSON.stringify(event).includes("half an ans"));
 	process.kill(streaming.pi, "SIGKILL");
-	const calling = await pidsOf(stage, "fourth");
+	const calling = await pidsOf(setup, "fourth");
 	await rounds.parent.waitForEvent(
 		(event) => event.type === "tool_execution_update" && JSON.stringify(event).includes("sleep 300"),
 		20_000,
@@ -157,7 +157,7 @@ test("One writer at a time, whoever is killed in whatever phase, and the session
 	assert.equal(last.messages[call4 + 1]?.role, "tool", "the call that was cut off has a result");
 
 	// A line that was cut off in the middle of a write.
-	const file = sessionFile(stage, stage.home.project, "scout_one.jsonl");
+	const file = sessionFile(setup, setup.home.project, "scout_one.jsonl");
 	appendFileSync(file, '{"type":"message","id":"dead');
 	const [torn] = await call([on("sixth")], { sixth: [success("whole again")] });
 	assert.match(torn?.text ?? "", /whole again$/);
@@ -165,7 +165,7 @@ test("One writer at a time, whoever is killed in whatever phase, and the session
 
 	// Parent and supervisor at once.
 	const both = start([on("both")], { both: [hang({ text: "so far" })] });
-	const { supervisor } = await pidsOf(stage, "both");
+	const { supervisor } = await pidsOf(setup, "both");
 	both.parent.kill("SIGKILL");
 	process.kill(supervisor, "SIGKILL");
 	const [afterBoth] = await call([on("after both")], { "after both": [success("still here")] });
@@ -182,9 +182,9 @@ test("One writer at a time, whoever is killed in whatever phase, and the session
 });
 
 test("A call with a session id says whether the session goes on, or is new and whose the id was [C11, C15, X38]", async (t) => {
-	const stage = await createSetup(t);
-	const { home, define, call } = stage;
-	scout(stage);
+	const setup = await createSetup(t);
+	const { home, define, call } = setup;
+	scout(setup);
 	define("prompts/other.md", ["name: other", "description: d"], "OTHER BODY");
 	const elsewhere = join(home.root, "elsewhere");
 	mkdirSync(elsewhere);

@@ -14,15 +14,15 @@ const OWN_KEY = "definition-key-0123456789";
 const withOther = (url: string) => ({
 	other: { baseUrl: url, api: "openai-completions", apiKey: OTHER_KEY, models: [{ id: "o-1", name: "o-1" }] },
 });
-const linesIn = (stage: Setup, name: string) => {
+const linesIn = (setup: Setup, name: string) => {
 	try {
-		return readFileSync(join(stage.home.project, name), "utf8").split("\n").filter(Boolean).length;
+		return readFileSync(join(setup.home.project, name), "utf8").split("\n").filter(Boolean).length;
 	} catch {
 		return 0;
 	}
 };
-const resultOf = (stage: Setup, task: string): RunResult =>
-	JSON.parse(readFileSync(join(stage.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
+const resultOf = (setup: Setup, task: string): RunResult =>
+	JSON.parse(readFileSync(join(setup.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
 
 /** Two tool calls, then an answer, in whichever turn the conversation is. */
 function work(request: ModelRequest): Reply {
@@ -34,9 +34,9 @@ function work(request: ModelRequest): Reply {
 	return text(`answered by ${request.model}`, { usage: { input: 100, output: 10 } });
 }
 
-async function play(stage: Setup, calls: readonly object[], child: (request: ModelRequest) => Reply) {
+async function play(setup: Setup, calls: readonly object[], child: (request: ModelRequest) => Reply) {
 	const rounds = calls.map((args) => [{ name: "subagent", args }]);
-	const { done } = startDelegation(stage.home, stage.server, {
+	const { done } = startDelegation(setup.home, setup.server, {
 		extension: EXTENSION,
 		isParent,
 		rounds,
@@ -44,7 +44,7 @@ async function play(stage: Setup, calls: readonly object[], child: (request: Mod
 		pi: { timeoutMs: 120_000 },
 	});
 	const { results } = await done;
-	assert.deepEqual(stage.server.scriptErrors, []);
+	assert.deepEqual(setup.server.scriptErrors, []);
 	return results;
 }
 
@@ -56,8 +56,8 @@ const FAILURES: Readonly<Record<string, () => Reply>> = {
 };
 
 test("A run goes on with the next model in the same conversation when its provider fails, at whichever turn (X37)", async (t) => {
-	const stage = await createSetup(t);
-	stage.define("subagents/worker.md", [
+	const setup = await createSetup(t);
+	setup.define("subagents/worker.md", [
 		"name: worker",
 		"description: works",
 		"model: mock/mock-1",
@@ -69,7 +69,7 @@ test("A run goes on with the next model in the same conversation when its provid
 		return request.model === "mock-1" && request.turn === Number(turn) ? FAILURES[kind]?.() : undefined;
 	};
 	const [result] = await play(
-		stage,
+		setup,
 		[{ tasks: tasks.map((task) => ({ preset: "worker", task })) }],
 		(request) => failsAt(request) ?? work(request),
 	);
@@ -80,27 +80,27 @@ test("A run goes on with the next model in the same conversation when its provid
 		assert.match(blocks[index] ?? "", words, task);
 		const kind = task.split(" ")[0] ?? "";
 		if (kind !== "drop") assert.match(blocks[index] ?? "", new RegExp(`failed: ${kind}`), task);
-		assert.equal(linesIn(stage, task.replaceAll(" ", "-")), 2, `${task}: each tool ran once`);
+		assert.equal(linesIn(setup, task.replaceAll(" ", "-")), 2, `${task}: each tool ran once`);
 		const turn = Number(task.at(-1));
-		const first = stage.requestsOf(task).find(({ model }) => model === "mock-2");
+		const first = setup.requestsOf(task).find(({ model }) => model === "mock-2");
 		assert.deepEqual(
 			first?.messages.map(({ role }) => role),
 			["user", ...Array.from({ length: turn }, () => ["assistant", "tool"]).flat()],
 			`${task}: what was said before, and nothing else`,
 		);
-		const { failedModels, model, usage } = resultOf(stage, task);
+		const { failedModels, model, usage } = resultOf(setup, task);
 		assert.deepEqual([failedModels.length, failedModels[0]?.id, model?.id], [1, "mock-1", "mock-2"], task);
 		assert.equal(usage.totalTokens, 330, `${task}: the sum of all turns`);
 	}
 });
 
 test("Only failures of the provider lead to another model, one after the other, and all of them are told (X37)", async (t) => {
-	const stage = await createSetup(t);
+	const setup = await createSetup(t);
 	const define = (name: string, fallback: string) =>
-		stage.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", "model: mock/mock-1", fallback]);
+		setup.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", "model: mock/mock-1", fallback]);
 	define("worker", "fallbackModels: [mock/mock-2, other/o-1]");
 	define("typo", "fallbackModels: mock/mock-9");
-	stage.home.write(join(stage.home.agentDir, "models.json"), modelsWithOther(stage));
+	setup.home.write(join(setup.home.agentDir, "models.json"), modelsWithOther(setup));
 	const replies: Readonly<Record<string, Readonly<Record<string, Reply>>>> = {
 		"two fail": { "mock-1": status(503), "mock-2": status(429) },
 		"all fail": {
@@ -118,7 +118,7 @@ test("Only failures of the provider lead to another model, one after the other, 
 		{ preset: "typo", task: "never" },
 	];
 	const [result] = await play(
-		stage,
+		setup,
 		[{ tasks }],
 		(request) => replies[taskOf(request)]?.[request.model] ?? work(request),
 	);
@@ -139,7 +139,7 @@ test("Only failures of the provider lead to another model, one after the other, 
 		/^worker: completed\n\[mock\/mock-1 failed: 400.*credit balance.*; went on with mock\/mock-2\]/,
 	);
 	assert.match(blocks[6] ?? "", /^typo: failed\nError: fallbackModels: Unknown model: "mock\/mock-9"/);
-	const modelsOf = (task: string) => [...new Set(stage.requestsOf(task).map(({ model }) => model))];
+	const modelsOf = (task: string) => [...new Set(setup.requestsOf(task).map(({ model }) => model))];
 	assert.deepEqual(modelsOf("refused"), ["mock-1"], "F2: nobody else is asked");
 	assert.deepEqual(modelsOf("no key"), ["mock-1"]);
 	assert.deepEqual(modelsOf("then refused"), ["mock-1", "mock-2"]);
@@ -147,18 +147,18 @@ test("Only failures of the provider lead to another model, one after the other, 
 });
 
 test("A definition's key stays with its provider, and the setting counts only where nobody named a model (X39)", async (t) => {
-	const stage = await createSetup(t, {
+	const setup = await createSetup(t, {
 		settings: { subagents: { fallbackModels: ["other/o-1"] }, retry: { enabled: true, maxRetries: 1, baseDelayMs: 1 } },
 	});
-	stage.home.write(join(stage.home.agentDir, "models.json"), modelsWithOther(stage));
+	setup.home.write(join(setup.home.agentDir, "models.json"), modelsWithOther(setup));
 	const agent = (name: string, ...fields: string[]) =>
-		stage.define(`prompts/${name}.md`, [`name: ${name}`, "description: works", ...fields]);
+		setup.define(`prompts/${name}.md`, [`name: ${name}`, "description: works", ...fields]);
 	agent("keyed", "model: mock/mock-1", `apiKey: ${OWN_KEY}`, "fallbackModels: other/o-1");
 	agent("local", "model: mock/mock-1");
 	agent("open");
 	const done = finalize({ status: "SUCCESS", result: "done" });
 	const [result] = await play(
-		stage,
+		setup,
 		[{ tasks: ["keyed", "local", "open"].map((name) => ({ agent: name, task: name })) }],
 		({ model }) => (model === "o-1" ? done : status(503)),
 	);
@@ -169,7 +169,7 @@ test("A definition's key stays with its provider, and the setting counts only wh
 	assert.match(blocks[2] ?? "", note);
 	const keysOf = (task: string, model: string) => [
 		...new Set(
-			stage
+			setup
 				.requestsOf(task)
 				.filter((each) => each.model === model)
 				.map(({ headers }) => headers.authorization),

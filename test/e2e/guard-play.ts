@@ -23,9 +23,9 @@ export async function playWithPi(
 		writeGuard,
 	}: { readonly agents: number; readonly schedules: number; readonly writeGuard: boolean },
 ): Promise<PlayedByPi> {
-	const stage = await createGuardStage(t, { writeGuard });
+	const setup = await createGuardStage(t, { writeGuard });
 	const fileOf = (schedule: number) => `f${schedule}.txt`;
-	for (let schedule = 0; schedule < schedules; schedule++) stage.write(fileOf(schedule), `begin\n${LAST}`);
+	for (let schedule = 0; schedule < schedules; schedule++) setup.write(fileOf(schedule), `begin\n${LAST}`);
 	const acknowledged: { readonly file: string; readonly line: string }[] = [];
 	let refusals = 0;
 	const arrived = new Map<number, number>();
@@ -70,10 +70,10 @@ export async function playWithPi(
 	const play = new Map(names.map((name) => [name, createAgent(name)]));
 	const step = (request: ModelRequest) => play.get(request.lastUser)?.(request) ?? text("nobody");
 	const turns = Array.from({ length: schedules * 40 }, () => step);
-	const { results } = await stage.start([[delegateCall(names)]], Object.fromEntries(names.map((name) => [name, turns])))
+	const { results } = await setup.start([[delegateCall(names)]], Object.fromEntries(names.map((name) => [name, turns])))
 		.done;
-	if (stage.server.scriptErrors.length > 0) throw stage.server.scriptErrors[0];
+	if (setup.server.scriptErrors.length > 0) throw setup.server.scriptErrors[0];
 	if (results[0]?.text.match(/^✓/gm)?.length !== agents) throw new Error(results[0]?.text);
-	const lost = acknowledged.filter(({ file, line }) => !stage.read(file).split("\n").includes(line));
+	const lost = acknowledged.filter(({ file, line }) => !setup.read(file).split("\n").includes(line));
 	return { acknowledged: acknowledged.length, lost: lost.map(({ line }) => line), refusals };
 }

@@ -28,13 +28,13 @@ function delegate({ home, server }: MessageStage, child: Script, task = "look ar
 
 describe("messages to the real pi", { concurrency: 2 }, () => {
 	test("A message reaches the child before its next request, exactly as typed", async (t) => {
-		const stage = await messageSetup(t);
+		const setup = await messageSetup(t);
 		const message = "  /only @src, please\n\u001b[31mred $1 é🦊\t";
 		let sent: Promise<unknown> | undefined;
-		const { done } = delegate(stage, async (request) => {
+		const { done } = delegate(setup, async (request) => {
 			if (request.turn === 1) return text("I looked at src only");
-			sent = stage.send("look around", message).then(receiptOf);
-			await stage.send("look around", "and be quick");
+			sent = receiptOf(await setup.send("look around", message));
+			await setup.send("look around", "and be quick");
 			return toolCall("bash", { command: "echo looked" });
 		});
 		const { childRequests, results } = await done;
@@ -45,16 +45,16 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A message during a plain last answer makes the run go on", async (t) => {
-		const stage = await messageSetup(t);
-		const { done } = delegate(stage, async (request) => {
+		const setup = await messageSetup(t);
+		const { done } = delegate(setup, async (request) => {
 			if (request.turn === 1) return text(`second answer to ${request.lastUser}`);
-			await stage.send("look around", "one more thing");
+			await setup.send("look around", "one more thing");
 			return text("first answer");
 		});
 		const { childRequests, results } = await done;
 		assert.equal(childRequests.length, 2);
 		assert.equal(results[0]?.isError, false);
-		const { directory } = await stage.runOf("look around");
+		const { directory } = await setup.runOf("look around");
 		const result = JSON.parse(readFileSync(join(directory, "result.json"), "utf8"));
 		assert.deepEqual(result.outcome, { kind: "completed", text: "second answer to one more thing", end: "natural" });
 	});
@@ -64,14 +64,14 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 		["an answer", hang({ text: "I think that" })],
 	] as const) {
 		test(`"now" interrupts ${what} and goes on with the message`, async (t) => {
-			const stage = await messageSetup(t);
-			const { done } = delegate(stage, (request) => (request.lastUser === "look around" ? first : text("as you say")));
-			const { directory } = await stage.runOf("look around");
+			const setup = await messageSetup(t);
+			const { done } = delegate(setup, (request) => (request.lastUser === "look around" ? first : text("as you say")));
+			const { directory } = await setup.runOf("look around");
 			const trail = () => readFileSync(join(directory, "events.jsonl"), "utf8");
 			const begun = first.kind === "tools" ? '"tool_execution_start"' : "I think that";
-			await stage.server.waitForRequest(({ lastUser }) => lastUser === "look around", 30_000);
+			await setup.server.waitForRequest(({ lastUser }) => lastUser === "look around", 30_000);
 			await until(() => trail().includes(begun), "the child to work");
-			const sent = await stage.send("look around", "stop that", "now");
+			const sent = await setup.send("look around", "stop that", "now");
 			const receipt = await receiptOf(sent);
 			assert.equal(receipt.kind, "delivered");
 			const { results, childRequests } = await done;
@@ -81,19 +81,19 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	}
 
 	test("Nothing follows an answer that was handed over: the message is not delivered", async (t) => {
-		const stage = await messageSetup(t);
-		stage.home.write(
-			join(stage.home.agentDir, "prompts", "judge.md"),
+		const setup = await messageSetup(t);
+		setup.home.write(
+			join(setup.home.agentDir, "prompts", "judge.md"),
 			"---\nname: judge\ndescription: judges\n---\nYou judge.",
 		);
 		let sent: Promise<unknown> | undefined;
-		const { done } = startDelegation(stage.home, stage.server, {
+		const { done } = startDelegation(setup.home, setup.server, {
 			extension: EXTENSION,
 			isParent: ({ tools }) => tools.includes("subagent"),
 			tool: "subagent",
 			args: { agent: "judge", task: "judge it" },
 			child: async () => {
-				const message = await stage.send("judge it", "wait");
+				const message = await setup.send("judge it", "wait");
 				sent = receiptOf(message);
 				return toolCall("subagent_finalize", { status: "SUCCESS", result: "guilty" });
 			},
@@ -105,19 +105,19 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A message during an agent's plain answer is no correction, and the answer is handed over after it", async (t) => {
-		const stage = await messageSetup(t);
-		stage.home.write(
-			join(stage.home.agentDir, "prompts", "judge.md"),
+		const setup = await messageSetup(t);
+		setup.home.write(
+			join(setup.home.agentDir, "prompts", "judge.md"),
 			"---\nname: judge\ndescription: judges\n---\nYou judge.",
 		);
-		const { done } = startDelegation(stage.home, stage.server, {
+		const { done } = startDelegation(setup.home, setup.server, {
 			extension: EXTENSION,
 			isParent: ({ tools }) => tools.includes("subagent"),
 			tool: "subagent",
 			args: { agent: "judge", task: "judge it" },
 			child: async (request) => {
 				if (request.turn === 1) return toolCall("subagent_finalize", { status: "SUCCESS", result: "guilty" });
-				assert.ok((await stage.send("judge it", "what do you say?")).ok);
+				assert.ok((await setup.send("judge it", "what do you say?")).ok);
 				return text("let me think");
 			},
 		});
@@ -127,15 +127,15 @@ describe("messages to the real pi", { concurrency: 2 }, () => {
 	});
 
 	test("A reminder is delivered between tools, and does not make a run go on after its last answer", async (t) => {
-		const stage = await messageSetup(t);
+		const setup = await messageSetup(t);
 		const receipts = new Map<string, Promise<unknown>>();
-		const { done } = startDelegation(stage.home, stage.server, {
+		const { done } = startDelegation(setup.home, setup.server, {
 			extension: EXTENSION,
 			args: { tasks: ["work", "talk"].map((prompt) => ({ name: prompt, prompt })) },
 			child: async (request) => {
 				if (request.turn === 1) return text("as far as I got");
 				const task = request.lastUser;
-				receipts.set(task, receiptOf(await stage.send(task, "hurry", "while-working")));
+				receipts.set(task, receiptOf(await setup.send(task, "hurry", "while-working")));
 				return task === "talk" ? text("talked") : toolCall("bash", { command: "echo on" });
 			},
 		});

@@ -23,8 +23,8 @@ async function twoSessions(
 	{ columns, directory }: { readonly columns: number; readonly directory: string },
 	use: (setup: Setup) => Promise<void>,
 ): Promise<void> {
-	const stage = await messageSetup(t);
-	const { home, server } = stage;
+	const setup = await messageSetup(t);
+	const { home, server } = setup;
 	const { done } = startDelegation(home, server, {
 		extension: EXTENSION,
 		args: { tasks: [{ name: "looker", prompt: TASK }] },
@@ -34,7 +34,7 @@ async function twoSessions(
 				? toolCall("bash", { command: "until [ -e go ]; do sleep 0.1; done" }, { text: "first a **bold** word" })
 				: text("went on"),
 	});
-	const run = await stage.runOf(TASK);
+	const run = await setup.runOf(TASK);
 	const cwd = join(home.root, directory);
 	mkdirSync(cwd, { recursive: true });
 	const terminal = await startPiTerminal(home, { columns, rows: 24, extension: EXTENSION, cwd });

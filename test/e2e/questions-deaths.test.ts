@@ -14,41 +14,41 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 	test("A parent that is killed with a question open: the background run is denied and goes on, and after a restart nobody is asked", async (t) => {
 		const task = "echo one\necho two";
 		const restarted = Promise.withResolvers<void>();
-		const stage = await questionSetup(
+		const setup = await questionSetup(
 			t,
 			[{ name: "background_agent", args: { preset: "scout", task } }],
 			{},
 			(command) => (command === "echo two" ? restarted.promise : undefined),
 		);
-		const session = ["--session", join(stage.home.root, "session.jsonl")];
-		const first = client(stage.home, { args: session });
+		const session = ["--session", join(setup.home.root, "session.jsonl")];
+		const first = client(setup.home, { args: session });
 		await first.dialog(0);
 		await first.settled();
 		first.pi.kill("SIGKILL");
 		await first.pi.done;
 		await until(
-			() => /the gate heard "denied"/.test(stage.heard(task) ?? ""),
+			() => /the gate heard "denied"/.test(setup.heard(task) ?? ""),
 			"the first command to be denied",
 			WAIT_MS,
 		);
-		assert.match(stage.runs()[0]?.transcript ?? "", /\[denied: nobody is there\]/);
+		assert.match(setup.runs()[0]?.transcript ?? "", /\[denied: nobody is there\]/);
 
-		const second = client(stage.home, { args: session, prompt: "what runs?" });
+		const second = client(setup.home, { args: session, prompt: "what runs?" });
 		await second.settled();
 		restarted.resolve();
-		await until(() => /nobody is there$/m.test(stage.heard(task) ?? ""), "the second command to be refused", WAIT_MS);
+		await until(() => /nobody is there$/m.test(setup.heard(task) ?? ""), "the second command to be refused", WAIT_MS);
 		assert.deepEqual(second.dialogs(), []);
-		await until(() => existsSync(join(stage.runs()[0]?.directory ?? "", "result.json")), "its end", WAIT_MS);
+		await until(() => existsSync(join(setup.runs()[0]?.directory ?? "", "result.json")), "its end", WAIT_MS);
 		await second.leave();
 	});
 
 	test("A parent that is killed with a question of a foreground run open: the run ends", async (t) => {
-		const stage = await questionSetup(t, [delegate(["builder", "echo one"])]);
-		const { pi, dialog } = client(stage.home);
+		const setup = await questionSetup(t, [delegate(["builder", "echo one"])]);
+		const { pi, dialog } = client(setup.home);
 		await dialog(0);
 		pi.kill("SIGKILL");
 		await pi.done;
-		const result = () => join(stage.runs()[0]?.directory ?? "", "result.json");
+		const result = () => join(setup.runs()[0]?.directory ?? "", "result.json");
 		await until(() => existsSync(result()), "the end of the run", WAIT_MS);
 		const { outcome } = JSON.parse(readFileSync(result(), "utf8"));
 		assert.deepEqual(outcome.failure, { kind: "stopped", cause: { kind: "aborted", by: "parent-death" } });
@@ -60,12 +60,12 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 			`${process.execPath} ${ATTACK} ${runs} ${file} > /dev/null 2>&1 & echo begun`;
 		const place = { runs: "$PI_CODING_AGENT_DIR/subagents/runs", log: `$HOME/${log}` };
 		const task = `${attack(place.runs, place.log)}\necho two`;
-		const stage = await questionSetup(t, [delegate(["builder", task])]);
-		const { dialog, respond, settled, leave } = client(stage.home);
+		const setup = await questionSetup(t, [delegate(["builder", task])]);
+		const { dialog, respond, settled, leave } = client(setup.home);
 		respond(await dialog(0), { confirmed: true });
 		const second = await dialog(1);
 		const told = () => {
-			const file = join(stage.home.root, log);
+			const file = join(setup.home.root, log);
 			return existsSync(file)
 				? readFileSync(file, "utf8")
 						.split("\n")
@@ -78,33 +78,33 @@ describe("questions whose person is gone", { concurrency: 2 }, () => {
 			WAIT_MS,
 		);
 		assert.ok(!told().some((line) => line.includes('"question"')), "it is not told what is asked");
-		assert.ok(!(stage.heard(task) ?? "").includes("two"));
+		assert.ok(!(setup.heard(task) ?? "").includes("two"));
 		respond(second, { confirmed: false });
 		await settled();
-		assert.match(stage.heard(task) ?? "", /the gate heard "denied"/);
+		assert.match(setup.heard(task) ?? "", /the gate heard "denied"/);
 		await leave();
 	});
 
 	test("Stopping a run closes its question: the dialog is withdrawn, and a late answer changes nothing", async (t) => {
-		const stage = await questionSetup(t, [delegate(["builder", "echo one"])]);
-		const { pi, dialog, respond, leave } = client(stage.home);
+		const setup = await questionSetup(t, [delegate(["builder", "echo one"])]);
+		const { pi, dialog, respond, leave } = client(setup.home);
 		const open = await dialog(0);
 		pi.send({ type: "abort" });
 		await until(
-			() => (stage.runs()[0]?.transcript ?? "").includes("[question withdrawn]"),
+			() => (setup.runs()[0]?.transcript ?? "").includes("[question withdrawn]"),
 			"the question to close",
 			WAIT_MS,
 		);
 		respond(open, { confirmed: true });
-		await until(() => existsSync(join(stage.runs()[0]?.directory ?? "", "result.json")), "the end of the run", WAIT_MS);
-		assert.doesNotMatch(stage.runs()[0]?.transcript ?? "", /answered by you/);
+		await until(() => existsSync(join(setup.runs()[0]?.directory ?? "", "result.json")), "the end of the run", WAIT_MS);
+		assert.doesNotMatch(setup.runs()[0]?.transcript ?? "", /answered by you/);
 		await leave();
 	});
 });
 
 test("In --mode json with background agents gates deny at once, and pi does not wait for answers", async (t) => {
-	const stage = await questionSetup(t, [{ name: "background_agent", args: { preset: "scout", task: "echo one" } }]);
-	const end = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION, timeoutMs: WAIT_MS }).done;
+	const setup = await questionSetup(t, [{ name: "background_agent", args: { preset: "scout", task: "echo one" } }]);
+	const end = await runPi(setup.home, { prompt: "please delegate", extension: EXTENSION, timeoutMs: WAIT_MS }).done;
 	assert.equal(end.code, 0);
-	assert.match(stage.heard("echo one") ?? "", /the gate is closed: nobody is there/);
+	assert.match(setup.heard("echo one") ?? "", /the gate is closed: nobody is there/);
 });

@@ -37,10 +37,10 @@ for (const columns of [100, 60]) {
 	}, async (t) => {
 		const builders = "echo one\necho select two\necho input three\necho editor four";
 		const first = Promise.withResolvers<void>();
-		const stage = await questionSetup(t, [delegate(["builder", builders], ["tester", "echo six"])], {}, (command) =>
+		const setup = await questionSetup(t, [delegate(["builder", builders], ["tester", "echo six"])], {}, (command) =>
 			command === "echo six" ? first.promise : undefined,
 		);
-		const terminal = await inTerminal(stage, columns);
+		const terminal = await inTerminal(setup, columns);
 		const shows = async (pattern: RegExp) => pattern.test(await terminal.capture());
 		await terminal.waitFor(/╭─ Sub-agent "builder" asks ─+╮/, 60_000);
 		first.resolve();
@@ -52,7 +52,7 @@ for (const columns of [100, 60]) {
 
 		await press(terminal, "y", () => shows(/Sub-agent "tester" asks/));
 		await press(terminal, "n", async () => !(await shows(/Sub-agent "tester" asks/)));
-		await until(() => stage.heard("echo six")?.includes("the gate heard") ?? false, "no to reach its run", 20_000);
+		await until(() => setup.heard("echo six")?.includes("the gate heard") ?? false, "no to reach its run", 20_000);
 
 		await terminal.waitFor(/Which of two\?[\s\S]*left[\s\S]*right[\s\S]*enter take it/, 30_000);
 		await press(terminal, "Down", () => shows(/▸ left/));
@@ -67,7 +67,7 @@ for (const columns of [100, 60]) {
 		await press(terminal, "Escape", async () => !(await shows(/╭─ Sub-agent/)));
 		const end = await terminal.waitFor(/the parent is done/, 30_000);
 		assert.doesNotMatch(end, /╭─ Sub-agent/);
-		const told = stage.server.requests
+		const told = setup.server.requests
 			.filter(({ tools }) => !tools.includes("delegate_to_subagents"))
 			.flatMap(({ messages }) => messages.filter(({ role }) => role === "tool").map(({ text }) => text));
 		for (const heard of [/the gate heard "right"/, /the gate heard "Ada"/, /the gate heard undefined|the gate heard$/m])
@@ -82,8 +82,8 @@ test("What was typed stays in the editor, and yes works only once the end of the
 	skip,
 }, async (t) => {
 	const words = Array.from({ length: 60 }, (_, index) => `word-${index}`).join(" ");
-	const stage = await questionSetup(t, [delegate(["builder", `echo begin ${words} end-of-text`])]);
-	const terminal = await inTerminal(stage, 60, 12);
+	const setup = await questionSetup(t, [delegate(["builder", `echo begin ${words} end-of-text`])]);
+	const terminal = await inTerminal(setup, 60, 12);
 	await terminal.type("half a thought");
 	const begun = await terminal.waitFor(/Sub-agent "builder" asks[\s\S]*more rows below/, 60_000);
 	assert.doesNotMatch(begun, /end-of-text/);
@@ -96,13 +96,13 @@ test("What was typed stays in the editor, and yes works only once the end of the
 	await terminal.sendKeys("y");
 	const end = await terminal.waitFor(/the parent is done/, 30_000);
 	assert.match(end, /half a thought/);
-	assert.match(stage.heard(`echo begin ${words} end-of-text`) ?? "", /end-of-text/);
+	assert.match(setup.heard(`echo begin ${words} end-of-text`) ?? "", /end-of-text/);
 });
 
 test("With the fleet view open questions are answered there", { skip }, async (t) => {
 	const open = Promise.withResolvers<void>();
-	const stage = await questionSetup(t, [delegate(["builder", "echo one"])], {}, () => open.promise);
-	const terminal = await inTerminal(stage, 80);
+	const setup = await questionSetup(t, [delegate(["builder", "echo one"])], {}, () => open.promise);
+	const terminal = await inTerminal(setup, 80);
 	await terminal.waitFor(/agents: 1 running/, 60_000);
 	await terminal.sendKeys("M-a");
 	await terminal.waitFor(/╭─ Agents · 1 running/, 20_000);
@@ -112,7 +112,7 @@ test("With the fleet view open questions are answered there", { skip }, async (t
 	await terminal.sendKeys("a");
 	await terminal.waitFor(/╭─ Sub-agent "builder" asks[\s\S]*y yes/, 20_000);
 	await press(terminal, "y", async () => !/╭─ Sub-agent/.test(await terminal.capture()));
-	await until(() => stage.heard("echo one") === "one\n", "the answer to reach the run", 20_000);
+	await until(() => setup.heard("echo one") === "one\n", "the answer to reach the run", 20_000);
 	await terminal.sendKeys("Escape");
 	await terminal.waitFor(/the parent is done/, 30_000);
 });

@@ -8,10 +8,10 @@ import { client, delegate, EXTENSION, questionSetup } from "./questions-setup.ts
 
 describe("questions of children over RPC", { concurrency: 2 }, () => {
 	test("A gate in a child asks the client by a dialog of the same kind, with the run's name before its text", async (t) => {
-		const stage = await questionSetup(t, [
+		const setup = await questionSetup(t, [
 			delegate(["builder", "echo one\necho select two\necho input three\necho editor four"]),
 		]);
-		const { dialog, respond, settled, leave, dialogs } = client(stage.home);
+		const { dialog, respond, settled, leave, dialogs } = client(setup.home);
 		const first = await dialog(0);
 		assert.deepEqual([first.method, first.title, first.message], ["confirm", "[builder] Allow bash?", "echo one"]);
 		respond(first, { confirmed: true });
@@ -26,7 +26,7 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		assert.deepEqual([fourth.method, fourth.title, fourth.prefill], ["editor", "[builder] Text of four?", "one\ntwo"]);
 		respond(fourth, { value: "three\nfour" });
 		await settled();
-		const told = stage.server.requests
+		const told = setup.server.requests
 			.at(-2)
 			?.messages.filter(({ role }) => role === "tool")
 			.map(({ text }) => text);
@@ -35,18 +35,18 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		assert.match(told?.[2] ?? "", /the gate heard "Ada"/);
 		assert.match(told?.[3] ?? "", /the gate heard "three\\nfour"/);
 		assert.equal(dialogs().length, 4);
-		assert.match(stage.runs()[0]?.transcript ?? "", /\[notice\]: the gate is open for questions/);
+		assert.match(setup.runs()[0]?.transcript ?? "", /\[notice\]: the gate is open for questions/);
 		await leave();
 	});
 
 	test("Five children that ask at once are asked about one at a time, and each gets its own answer", async (t) => {
 		const names = ["a", "b", "c", "d", "e"];
-		const stage = await questionSetup(t, [delegate(...names.map((name) => [name, `echo select ${name}`] as const))], {
+		const setup = await questionSetup(t, [delegate(...names.map((name) => [name, `echo select ${name}`] as const))], {
 			maxConcurrency: 5,
 		});
-		const { dialog, respond, settled, leave, dialogs } = client(stage.home);
+		const { dialog, respond, settled, leave, dialogs } = client(setup.home);
 		await until(
-			() => stage.runs().filter(({ transcript }) => transcript.includes("[asks]")).length === 5,
+			() => setup.runs().filter(({ transcript }) => transcript.includes("[asks]")).length === 5,
 			"all to ask",
 		);
 		const answers = new Map<string, string>();
@@ -61,57 +61,57 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		}
 		await settled();
 		for (const name of names)
-			assert.match(stage.heard(`echo select ${name}`) ?? "", new RegExp(`"${answers.get(name)}"`));
+			assert.match(setup.heard(`echo select ${name}`) ?? "", new RegExp(`"${answers.get(name)}"`));
 		await leave();
 	});
 
 	test("A question that its extension gives up is withdrawn, and the run goes on", async (t) => {
-		const stage = await questionSetup(t, [delegate(["hasty", "echo short wait"])]);
-		const { settled, leave } = client(stage.home);
+		const setup = await questionSetup(t, [delegate(["hasty", "echo short wait"])]);
+		const { settled, leave } = client(setup.home);
 		await settled();
-		assert.match(stage.heard("echo short wait") ?? "", /the gate heard false/);
-		assert.match(stage.runs()[0]?.transcript ?? "", /\[asks\][\s\S]*\[question withdrawn\]/);
+		assert.match(setup.heard("echo short wait") ?? "", /the gate heard false/);
+		assert.match(setup.runs()[0]?.transcript ?? "", /\[asks\][\s\S]*\[question withdrawn\]/);
 		await leave();
 	});
 
 	test("Background agents ask too; a client that leaves with a question open denies it, and the run goes on unattended", async (t) => {
 		const task = "echo one\necho two\necho three";
-		const stage = await questionSetup(t, [{ name: "background_agent", args: { preset: "scout", task } }]);
-		const { dialog, respond, settled, leave } = client(stage.home);
+		const setup = await questionSetup(t, [{ name: "background_agent", args: { preset: "scout", task } }]);
+		const { dialog, respond, settled, leave } = client(setup.home);
 		const first = await dialog(0);
 		assert.equal(first.title, "[scout] Allow bash?");
 		await settled();
 		respond(first, { confirmed: true });
 		await dialog(1);
 		await leave();
-		await until(() => /nobody is there$/m.test(stage.heard(task) ?? ""), "the third command to be refused");
-		const [run] = stage.runs();
+		await until(() => /nobody is there$/m.test(setup.heard(task) ?? ""), "the third command to be refused");
+		const [run] = setup.runs();
 		assert.match(run?.transcript ?? "", /\[answered by you\]: yes[\s\S]*\[denied: nobody is there\]/);
-		await until(() => stage.server.requests.at(-1)?.turn === 3, "its answer");
+		await until(() => setup.server.requests.at(-1)?.turn === 3, "its answer");
 	});
 
 	test("With questions: deny nobody is asked: gates in children deny at once", async (t) => {
-		const stage = await questionSetup(t, [delegate(["builder", "echo one"])], { questions: "deny" });
-		const { settled, leave, dialogs } = client(stage.home);
+		const setup = await questionSetup(t, [delegate(["builder", "echo one"])], { questions: "deny" });
+		const { settled, leave, dialogs } = client(setup.home);
 		await settled();
 		assert.deepEqual(dialogs(), []);
-		assert.match(stage.heard("echo one") ?? "", /nobody is there/);
+		assert.match(setup.heard("echo one") ?? "", /nobody is there/);
 		await leave();
 	});
 
 	test("An unanswered question is denied after questionTimeout; the next prompt makes the run attended again", async (t) => {
 		const task = "echo one\necho two\necho three";
 		const back = Promise.withResolvers<void>();
-		const stage = await questionSetup(
+		const setup = await questionSetup(
 			t,
 			[{ name: "background_agent", args: { preset: "scout", task } }],
 			{ questionTimeout: 1 },
 			(command) => (command === "echo three" ? back.promise : undefined),
 		);
-		const { pi, dialog, respond, leave, dialogs } = client(stage.home);
+		const { pi, dialog, respond, leave, dialogs } = client(setup.home);
 		await dialog(0);
-		await until(() => /nobody is there$/m.test(stage.heard(task) ?? ""), "the second command to be refused");
-		assert.match(stage.runs()[0]?.transcript ?? "", /\[denied: nobody answered in time\]/);
+		await until(() => /nobody is there$/m.test(setup.heard(task) ?? ""), "the second command to be refused");
+		assert.match(setup.runs()[0]?.transcript ?? "", /\[denied: nobody answered in time\]/);
 		assert.equal(dialogs().length, 1);
 		const turns = () => pi.events.filter(({ type }) => type === "agent_settled").length;
 		await until(() => turns() === 1, "the parent to be idle");
@@ -119,17 +119,17 @@ describe("questions of children over RPC", { concurrency: 2 }, () => {
 		await until(() => turns() === 2, "its answer");
 		back.resolve();
 		respond(await dialog(1), { confirmed: true });
-		await until(() => stage.heard(task) === "three\n", "the third command");
+		await until(() => setup.heard(task) === "three\n", "the third command");
 		await leave();
 	});
 });
 
 test("In print mode nobody is there: hasUI is false in children, and no question is asked", async (t) => {
-	const stage = await questionSetup(t, [delegate(["builder", "echo one"])]);
-	const { events } = await runPi(stage.home, { prompt: "please delegate", extension: EXTENSION }).done;
-	assert.match(stage.heard("echo one") ?? "", /the gate is closed: nobody is there/);
+	const setup = await questionSetup(t, [delegate(["builder", "echo one"])]);
+	const { events } = await runPi(setup.home, { prompt: "please delegate", extension: EXTENSION }).done;
+	assert.match(setup.heard("echo one") ?? "", /the gate is closed: nobody is there/);
 	assert.ok(!events.some(({ type }) => type === "extension_ui_request"));
-	const [run] = stage.runs();
+	const [run] = setup.runs();
 	const { invocation } = JSON.parse(readFileSync(join(run?.directory ?? "", "meta.json"), "utf8"));
 	assert.equal(invocation.args.filter((arg: string) => arg === "-e").length, 1, "nothing is loaded for questions");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RunReceipt } from "../../src/domain/receipt.ts";
@@ -26,11 +26,11 @@ function repository(home: Home, files: Readonly<Record<string, string>>): void {
 	git(home, "commit", "-qm", "first");
 }
 
-const resultOf = (stage: Setup, task: string): RunResult =>
-	JSON.parse(readFileSync(join(stage.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
+const resultOf = (setup: Setup, task: string): RunResult =>
+	JSON.parse(readFileSync(join(setup.runs().get(task)?.directory ?? "", "result.json"), "utf8")) as RunResult;
 
-function receiptOf(stage: Setup, task: string): RunReceipt {
-	const { receipt } = resultOf(stage, task);
+function receiptOf(setup: Setup, task: string): RunReceipt {
+	const { receipt } = resultOf(setup, task);
 	assert.ok(receipt, `no receipt of ${task}`);
 	return receipt;
 }
@@ -52,16 +52,16 @@ function linesIn(result: string): Map<string, string[]> {
 }
 
 /** One call of delegate_to_subagents in which each play is a task. */
-async function delegated(stage: Setup, plays: Plays): Promise<Map<string, string[]>> {
+async function delegated(setup: Setup, plays: Plays): Promise<Map<string, string[]>> {
 	const tasks = Object.keys(plays).map((name) => ({ name, prompt: name }));
-	const [result] = await stage.call([{ tool: "delegate_to_subagents", tasks }], plays);
+	const [result] = await setup.call([{ tool: "delegate_to_subagents", tasks }], plays);
 	return linesIn(result?.text ?? "");
 }
 
 test("A result says which files a run has changed, by write calls and by commands, and which commands failed (R2, R4)", async (t) => {
-	const stage = await createSetup(t, RECEIPTS);
-	repository(stage.home, { "src/a.txt": "one\n", "old.txt": "old\n" });
-	const lines = await delegated(stage, {
+	const setup = await createSetup(t, RECEIPTS);
+	repository(setup.home, { "src/a.txt": "one\n", "old.txt": "old\n" });
+	const lines = await delegated(setup, {
 		work: [write("docs/new.md", "a\nb\n"), bash("echo two >> src/a.txt"), bash("rm old.txt && exit 3"), text("Done.")],
 		idle: [text("Nothing to do.")],
 	});
@@ -69,7 +69,7 @@ test("A result says which files a run has changed, by write calls and by command
 		"  changed docs/new.md (+2 −0), src/a.txt · removed old.txt · last failed: rm old.txt && exit 3 (exit 3)",
 	]);
 	assert.deepEqual(lines.get("idle"), ["  changed no file"]);
-	const receipt = receiptOf(stage, "work");
+	const receipt = receiptOf(setup, "work");
 	assert.deepEqual(receipt.files, [
 		{ path: "docs/new.md", change: "added", added: 2, removed: 0, how: "tool" },
 		{ path: "old.txt", change: "removed", how: "command" },
@@ -83,13 +83,13 @@ test("A result says which files a run has changed, by write calls and by command
 		],
 	);
 	assert.deepEqual(receipt.scan, { kind: "complete" });
-	assert.ok(!existsSync(join(stage.home.project, "old.txt")));
+	assert.ok(!existsSync(join(setup.home.project, "old.txt")));
 });
 
 test("A child that says it wrote a file and did not is told on, also when it wrote another; one that did, or says it did not, is not (R1)", async (t) => {
-	const stage = await createSetup(t, RECEIPTS);
-	repository(stage.home, { "src/a.txt": "one\n" });
-	const lines = await delegated(stage, {
+	const setup = await createSetup(t, RECEIPTS);
+	repository(setup.home, { "src/a.txt": "one\n" });
+	const lines = await delegated(setup, {
 		liar: [text("I wrote docs/x.md with all you need.")],
 		other: [write("docs/y.md", "y\n"), text("Created docs/z.md.")],
 		stale: [text("I have updated src/a.txt.")],
@@ -109,15 +109,15 @@ test("A child that says it wrote a file and did not is told on, also when it wro
 		modest: ["  changed no file"],
 		builder: ["  changed no file"],
 	});
-	assert.deepEqual(receiptOf(stage, "liar").unseen, ["docs/x.md"]);
+	assert.deepEqual(receiptOf(setup, "liar").unseen, ["docs/x.md"]);
 });
 
 test("Files changed by commands alone are listed: renamed into place, with their time set back, committed, removed, written and removed again (R2)", async (t) => {
-	const stage = await createSetup(t, RECEIPTS);
+	const setup = await createSetup(t, RECEIPTS);
 	const files = ["back", "gone", "kept", "moved", "target"].map((name) => [`${name}.txt`, `${name}\n`]);
-	repository(stage.home, Object.fromEntries(files));
+	repository(setup.home, Object.fromEntries(files));
 	const commit = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -qam more";
-	const lines = await delegated(stage, {
+	const lines = await delegated(setup, {
 		work: [
 			bash("echo x >> back.txt && touch -d 2001-01-01 back.txt"),
 			bash("echo new > t.tmp && mv t.tmp target.txt"),
@@ -129,7 +129,7 @@ test("Files changed by commands alone are listed: renamed into place, with their
 		],
 	});
 	assert.deepEqual(
-		receiptOf(stage, "work")
+		receiptOf(setup, "work")
 			.files.map(({ path, change, how }) => `${change} ${path} by ${how}`)
 			.sort(),
 		[
@@ -145,10 +145,10 @@ test("Files changed by commands alone are listed: renamed into place, with their
 });
 
 test("Exit codes are the shell's, a masked test is never said to have passed, and every model and token is counted (R4, R5)", async (t) => {
-	const stage = await createSetup(t, RECEIPTS);
-	stage.home.write("package.json", JSON.stringify({ scripts: { test: "exit 1" } }));
+	const setup = await createSetup(t, RECEIPTS);
+	setup.home.write("package.json", JSON.stringify({ scripts: { test: "exit 1" } }));
 	const used = { usage: { input: 100, output: 7 } };
-	const lines = await delegated(stage, {
+	const lines = await delegated(setup, {
 		codes: [0, 1, 2, 127, 137]
 			.map((code): Reply => toolCall("bash", { command: `exit ${code}` }, used))
 			.concat(text("Done.", used)),
@@ -156,14 +156,14 @@ test("Exit codes are the shell's, a masked test is never said to have passed, an
 		failed: [bash("npm test --silent"), bash("ls missing"), text("Done.")],
 		slow: [toolCall("bash", { command: "sleep 60", timeout: 1 }), text("Done.")],
 	});
-	const codes = receiptOf(stage, "codes");
+	const codes = receiptOf(setup, "codes");
 	assert.deepEqual(
 		codes.commands.map(({ exit }) => exit),
 		[0, 1, 2, 127, 137],
 	);
 	assert.deepEqual(codes.models, ["mock/mock-1"]);
 	assert.equal(codes.usage.totalTokens, 6 * 107);
-	assert.deepEqual(codes.usage, resultOf(stage, "codes").usage);
+	assert.deepEqual(codes.usage, resultOf(setup, "codes").usage);
 	assert.deepEqual(lines.get("masked"), ["  changed no file · tests: npm test | tail -1 (its exit code is hidden)"]);
 	assert.deepEqual(lines.get("failed"), [
 		"  changed no file · tests: npm test --silent exit 1 · last failed: ls missing (exit 2)",
@@ -172,8 +172,8 @@ test("Exit codes are the shell's, a masked test is never said to have passed, an
 });
 
 test("Three siblings in one checkout write a hundred files: none is put down to a run that did not write it, and none is missed (R3)", async (t) => {
-	const stage = await createSetup(t, { settings: { subagents: { receipts: true, maxConcurrency: 3 } } });
-	repository(stage.home, { "a.txt": "a\n" });
+	const setup = await createSetup(t, { settings: { subagents: { receipts: true, maxConcurrency: 3 } } });
+	repository(setup.home, { "a.txt": "a\n" });
 	const names = ["one", "two", "three"];
 	const play = (name: string): Reply[] => [
 		...Array.from({ length: 4 }, (_, round) =>
@@ -183,13 +183,15 @@ test("Three siblings in one checkout write a hundred files: none is put down to 
 		bash(`echo late > ${name}-late.txt`),
 		text("Done."),
 	];
-	const lines = await delegated(stage, Object.fromEntries(names.map((name) => [name, play(name)])));
+	const lines = await delegated(setup, Object.fromEntries(names.map((name) => [name, play(name)])));
 	let exact = 0;
 	for (const name of names) {
-		const { files, scan } = receiptOf(stage, name);
+		const { files, scan } = receiptOf(setup, name);
 		assert.deepEqual(scan, { kind: "complete" });
-		const own = files.filter(({ path }) => path.startsWith(`${name}-`));
-		assert.equal(own.length, 34, `${name} wrote 34 files`);
+		const own = files.map(({ path }) => path).filter((path) => path.startsWith(`${name}-`));
+		const wrote = readdirSync(setup.home.project).filter((path) => path.startsWith(`${name}-`));
+		assert.equal(wrote.length, 34);
+		assert.deepEqual(own.toSorted(), wrote.toSorted(), `${name} wrote 34 files`);
 		for (const { path, by } of files) {
 			const writer = path.split("-", 1)[0] ?? "";
 			assert.ok(

@@ -31,38 +31,38 @@ function countRequests() {
 	return { seen, child };
 }
 
-const define = (stage: Setup, name: string, model: string) =>
-	stage.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", `model: ${model}`]);
+const define = (setup: Setup, name: string, model: string) =>
+	setup.define(`subagents/${name}.md`, [`name: ${name}`, "description: works", `model: ${model}`]);
 
 test("Two pi with four children each never have more requests in flight than maxInFlight allows, and all complete (R8)", async (t) => {
-	const stage = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
-	define(stage, "one", "mock/mock-1");
-	define(stage, "two", "mock/mock-2");
+	const setup = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
+	define(setup, "one", "mock/mock-1");
+	define(setup, "two", "mock/mock-2");
 	const { seen, child } = countRequests();
 	const tasks = ["one", "two", "one", "two"].map((preset, index) => ({ preset, task: `task ${index}` }));
-	stage.server.use((request) => {
+	setup.server.use((request) => {
 		if (!isParent(request)) return child(request);
 		return request.turn === 0 ? toolCalls([{ name: "subagent", args: { tasks } }]) : text("the parent is done");
 	});
-	const start = () => runPi(stage.home, { prompt: "go on", extension: EXTENSION, timeoutMs: 100_000 });
+	const start = () => runPi(setup.home, { prompt: "go on", extension: EXTENSION, timeoutMs: 100_000 });
 	const ends = await Promise.all([start(), start()].map(({ done }) => done));
 	for (const { events } of ends) {
 		const [result] = toolOutcomes(events);
 		assert.equal(result?.text.match(/: completed\n/g)?.length, 4, result?.text);
 	}
 	assert.equal(seen.most, 1);
-	assert.equal(stage.server.requests.filter((request) => !isParent(request)).length, 2 * 4 * 3);
-	assert.deepEqual(readdirSync(slotsOf(stage.home, "mock")), [], "no ticket is left");
+	assert.equal(setup.server.requests.filter((request) => !isParent(request)).length, 2 * 4 * 3);
+	assert.deepEqual(readdirSync(slotsOf(setup.home, "mock")), [], "no ticket is left");
 });
 
 test("A limit of a model and one of its provider both hold, and a model without a limit makes no ticket", async (t) => {
-	const stage = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 2, "mock/mock-2": 1 } } } });
-	define(stage, "one", "mock/mock-1");
-	define(stage, "two", "mock/mock-2");
+	const setup = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 2, "mock/mock-2": 1 } } } });
+	define(setup, "one", "mock/mock-1");
+	define(setup, "two", "mock/mock-2");
 	const { seen, child } = countRequests();
 	const ofTwo = countRequests();
 	const tasks = ["two", "one", "two", "one"].map((preset, index) => ({ preset, task: `task ${index}` }));
-	const { results } = await startDelegation(stage.home, stage.server, {
+	const { results } = await startDelegation(setup.home, setup.server, {
 		extension: EXTENSION,
 		isParent,
 		rounds: [[{ name: "subagent", args: { tasks } }]],
@@ -84,20 +84,20 @@ test("A limit of a model and one of its provider both hold, and a model without 
 });
 
 test("A child that waits for its slot says so, is not timed out, and goes on when it is its turn", async (t) => {
-	const stage = await createSetup(t, {
+	const setup = await createSetup(t, {
 		settings: { subagents: { maxInFlight: { mock: 1 }, extend_timeout_debounce: 0 } },
 	});
-	define(stage, "one", "mock/mock-1");
-	mkdirSync(slotsOf(stage.home, "mock"), { recursive: true, mode: 0o700 });
-	const ticket = await takeTicket(slotsOf(stage.home, "mock"), 1, new AbortController().signal, () => {});
-	const running = startDelegation(stage.home, stage.server, {
+	define(setup, "one", "mock/mock-1");
+	mkdirSync(slotsOf(setup.home, "mock"), { recursive: true, mode: 0o700 });
+	const ticket = await takeTicket(slotsOf(setup.home, "mock"), 1, new AbortController().signal, () => {});
+	const running = startDelegation(setup.home, setup.server, {
 		extension: EXTENSION,
 		rounds: [[{ name: "delegate_to_subagents", args: { tasks: [{ name: "map", prompt: "map it", timeout: 2 }] } }]],
 		child: () => text("done"),
 		pi: { timeoutMs: 60_000 },
 	});
-	await until(() => waitingEvents(stage).length > 0, "the wait to be told", 60_000);
-	assert.deepEqual(waitingEvents(stage)[0], { type: "waiting", for: "mock", before: 1 });
+	await until(() => waitingEvents(setup).length > 0, "the wait to be told", 60_000);
+	assert.deepEqual(waitingEvents(setup)[0], { type: "waiting", for: "mock", before: 1 });
 	const shown = () => JSON.stringify(running.parent.events.findLast(({ type }) => type === "tool_execution_update"));
 	await until(
 		() => shown().includes('"word":"waiting","text":"for mock (1 before it)"'),
@@ -113,22 +113,22 @@ test("A child that waits for its slot says so, is not timed out, and goes on whe
 });
 
 test("Stopping a call ends the waiting for a slot at once, and leaves the queue", async (t) => {
-	const stage = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
-	define(stage, "one", "mock/mock-1");
-	mkdirSync(slotsOf(stage.home, "mock"), { recursive: true, mode: 0o700 });
-	const ticket = await takeTicket(slotsOf(stage.home, "mock"), 1, new AbortController().signal, () => {});
-	stage.server.use((request) => {
+	const setup = await createSetup(t, { settings: { subagents: { maxInFlight: { mock: 1 } } } });
+	define(setup, "one", "mock/mock-1");
+	mkdirSync(slotsOf(setup.home, "mock"), { recursive: true, mode: 0o700 });
+	const ticket = await takeTicket(slotsOf(setup.home, "mock"), 1, new AbortController().signal, () => {});
+	setup.server.use((request) => {
 		assert.ok(isParent(request));
 		return toolCalls([{ name: "subagent", args: { preset: "one", task: "wait" } }]);
 	});
-	const pi = runPi(stage.home, { prompt: "go on", mode: "rpc", extension: EXTENSION, timeoutMs: 60_000 });
-	await until(() => waitingEvents(stage).length > 0, "the wait to be told", 60_000);
+	const pi = runPi(setup.home, { prompt: "go on", mode: "rpc", extension: EXTENSION, timeoutMs: 60_000 });
+	await until(() => waitingEvents(setup).length > 0, "the wait to be told", 60_000);
 	const at = performance.now();
 	pi.send({ type: "abort" });
 	await until(() => toolOutcomes(pi.events).length === 1, "the call to end");
 	assert.ok(performance.now() - at < 4_000, `${performance.now() - at} ms, before the stop ladder would kill`);
 	assert.match(toolOutcomes(pi.events)[0]?.text ?? "", /aborted/);
-	assert.equal(readdirSync(slotsOf(stage.home, "mock")).length, 1, "only the ticket of the test");
+	assert.equal(readdirSync(slotsOf(setup.home, "mock")).length, 1, "only the ticket of the test");
 	ticket.release();
 	pi.end();
 	await pi.done;

@@ -13,40 +13,40 @@ const EXTENSION = fileURLToPath(new URL("../../index.js", import.meta.url));
 const bash = (command: string) => toolCall("bash", { command });
 
 async function create(t: TestContext): Promise<Setup> {
-	const stage = await createSetup(t, { settings: { subagents: { isolation: "worktree" } } });
-	const { home } = stage;
+	const setup = await createSetup(t, { settings: { subagents: { isolation: "worktree" } } });
+	const { home } = setup;
 	home.write("a.txt", "one\n");
 	git(home.project, "init", "-q", "-b", "main", ".");
 	git(home.project, "add", "-A");
 	git(home.project, "commit", "-q", "-m", "first");
-	return stage;
+	return setup;
 }
 
-const branchOf = (stage: Setup, task: string) => `subagents/${stage.runs().get(task)?.spec.runId}`;
+const branchOf = (setup: Setup, task: string) => `subagents/${setup.runs().get(task)?.spec.runId}`;
 const changedOn = ({ home }: Setup, branch: string) =>
 	git(home.project, "diff", "--name-only", `${branch}~1`, branch).split("\n");
 
 describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }, () => {
 	test("A preset keeps its session in the run directory, and its answer stays exact [W8]", async (t) => {
-		const stage = await create(t);
-		stage.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
-		const [result] = await stage.call([{ preset: "worker", task: "write" }], {
+		const setup = await create(t);
+		setup.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
+		const [result] = await setup.call([{ preset: "worker", task: "write" }], {
 			write: [bash("echo x > x.txt"), text("written")],
 		});
-		const branch = branchOf(stage, "write");
+		const branch = branchOf(setup, "write");
 		const blocks = result?.content as { text: string }[];
 		assert.deepEqual(
 			blocks.map((block) => block.text),
 			["written", `[changed 1 file (+1 −0) on branch ${branch}]`],
 		);
-		assert.deepEqual(changedOn(stage, branch), ["x.txt"]);
-		assert.ok(statSync(join(stage.runs().get("write")?.directory ?? "", "child-session.jsonl")).size > 0);
+		assert.deepEqual(changedOn(setup, branch), ["x.txt"]);
+		assert.ok(statSync(join(setup.runs().get("write")?.directory ?? "", "child-session.jsonl")).size > 0);
 	});
 
 	test("An agent goes on with its session, is reminded to finish, and each of its runs has a branch [W8]", async (t) => {
-		const stage = await create(t);
-		stage.define("prompts/worker.md", ["name: worker", "description: d"], "You work.");
-		const results = await stage.call(
+		const setup = await create(t);
+		setup.define("prompts/worker.md", ["name: worker", "description: d"], "You work.");
+		const results = await setup.call(
 			[
 				{ agent: "worker", task: "first", sessionId: "same" },
 				{ agent: "worker", task: "second", sessionId: "same" },
@@ -59,23 +59,23 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 		for (const [index, task] of ["first", "second"].entries()) {
 			assert.match(
 				results[index]?.text ?? "",
-				new RegExp(`changed 1 file \\(\\+1 −0\\) on branch ${branchOf(stage, task)}`),
+				new RegExp(`changed 1 file \\(\\+1 −0\\) on branch ${branchOf(setup, task)}`),
 			);
-			assert.deepEqual(changedOn(stage, branchOf(stage, task)), [`${task}.txt`]);
+			assert.deepEqual(changedOn(setup, branchOf(setup, task)), [`${task}.txt`]);
 		}
-		const [request] = stage.requestsOf("second");
+		const [request] = setup.requestsOf("second");
 		assert.ok(
 			request?.messages.some(({ text: said }) => said === "first"),
 			"it knows what was said before",
 		);
-		assert.equal(existsSync(join(stage.home.project, "first.txt")), false);
+		assert.equal(existsSync(join(setup.home.project, "first.txt")), false);
 	});
 
 	test("Three agents write the same file at once, and none sees or loses anything of another [W3]", async (t) => {
-		const stage = await create(t);
-		stage.define("agent-profiles/worker.md", ["name: worker"]);
+		const setup = await create(t);
+		setup.define("agent-profiles/worker.md", ["name: worker"]);
 		const names = ["x", "y", "z"];
-		const { result } = await delegate(stage.home, stage.server, {
+		const { result } = await delegate(setup.home, setup.server, {
 			extension: EXTENSION,
 			args: { tasks: names.map((name) => ({ name, prompt: name, profile: "worker" })) },
 			child: ({ turn, lastUser }) => (turn === 0 ? bash(`echo ${lastUser} >> a.txt; cat a.txt`) : text("done")),
@@ -83,13 +83,13 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 		const branches = [...result.text.matchAll(/on branch (subagents\/\S+)/g)].map(([, branch]) => branch ?? "");
 		assert.equal(branches.length, 3);
 		for (const [index, branch] of branches.entries()) {
-			assert.equal(git(stage.home.project, "show", `${branch}:a.txt`), `one\n${names[index]}`);
+			assert.equal(git(setup.home.project, "show", `${branch}:a.txt`), `one\n${names[index]}`);
 		}
 	});
 
 	test("A child with a head start sees what was written before its task, and what is not needed leaves nothing [W8]", async (t) => {
-		const stage = await create(t);
-		const { home, server } = stage;
+		const setup = await create(t);
+		const { home, server } = setup;
 		home.write(join(home.agentDir, "agent-profiles", "worker.md"), "---\nname: worker\n---\n");
 		const runs = join(home.agentDir, "subagents", "runs");
 		const parked = () =>
@@ -118,14 +118,14 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 	});
 
 	test("A background run brings its changes back, and the agent is told so at its end [W8]", async (t) => {
-		const stage = await create(t);
-		stage.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
-		const { done } = stage.start([{ tool: "background_agent", preset: "worker", task: "write" }], {
+		const setup = await create(t);
+		setup.define("subagents/worker.md", ["name: worker", "description: d", "model: mock/mock-1"]);
+		const { done } = setup.start([{ tool: "background_agent", preset: "worker", task: "write" }], {
 			write: [bash("echo x > x.txt"), text("written")],
 		});
 		const { parentRequests } = await done;
-		const branch = branchOf(stage, "write");
-		assert.deepEqual(changedOn(stage, branch), ["x.txt"]);
+		const branch = branchOf(setup, "write");
+		assert.deepEqual(changedOn(setup, branch), ["x.txt"]);
 		const told = parentRequests.at(-1)?.messages.at(-1)?.text ?? "";
 		assert.match(
 			told,
@@ -136,8 +136,8 @@ describe("every kind of sub-agent in a tree of its own", { skip: treeMissing() }
 
 describe("changes that are applied when their run has completed", { skip: treeMissing() }, () => {
 	test("Children that end one after the other: the first is applied, the second names its conflict [W5]", async (t) => {
-		const stage = await createSetup(t, { settings: { subagents: { isolation: "worktree", changes: "apply" } } });
-		const { home, server } = stage;
+		const setup = await createSetup(t, { settings: { subagents: { isolation: "worktree", changes: "apply" } } });
+		const { home, server } = setup;
 		home.write("a.txt", "one\n");
 		git(home.project, "init", "-q", "-b", "main", ".");
 		git(home.project, "add", "-A");
@@ -145,7 +145,7 @@ describe("changes that are applied when their run has completed", { skip: treeMi
 		home.write(join(home.agentDir, "agent-profiles", "kept.md"), "---\nname: kept\nchanges: branch\n---\n");
 		const profiles: Record<string, object> = { kept: { profile: "kept" } };
 		const firstResult = () =>
-			[...stage.runs().values()].some(
+			[...setup.runs().values()].some(
 				({ spec, directory }) => spec.task === "x" && existsSync(join(directory, "result.json")),
 			);
 		const { result } = await delegate(home, server, {
@@ -169,9 +169,9 @@ describe("changes that are applied when their run has completed", { skip: treeMi
 	});
 
 	test("A definition cannot ask for it where the settings do not: the run is refused with what to do [X39]", async (t) => {
-		const stage = await create(t);
-		stage.define("agent-profiles/eager.md", ["name: eager", "changes: apply"]);
-		const { result, childRequests } = await delegate(stage.home, stage.server, {
+		const setup = await create(t);
+		setup.define("agent-profiles/eager.md", ["name: eager", "changes: apply"]);
+		const { result, childRequests } = await delegate(setup.home, setup.server, {
 			extension: EXTENSION,
 			args: { tasks: [{ name: "t", prompt: "go", profile: "eager" }] },
 			child: () => text("never"),
@@ -186,8 +186,8 @@ describe("changes that are applied when their run has completed", { skip: treeMi
 
 describe("where a tree of its own cannot be had", { skip: process.platform !== "linux" && "Linux only" }, () => {
 	test("The run fails with the reason before any model is asked, and leaves nothing [W6]", async (t) => {
-		const stage = await createSetup(t, { settings: { subagents: { isolation: "worktree" } } });
-		const { home, server } = stage;
+		const setup = await createSetup(t, { settings: { subagents: { isolation: "worktree" } } });
+		const { home, server } = setup;
 		const { result, childRequests } = await delegate(home, server, {
 			extension: EXTENSION,
 			args: { tasks: [{ name: "t", prompt: "go", cwd: home.root }] },

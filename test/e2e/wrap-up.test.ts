@@ -5,8 +5,8 @@ import { text, toolCall } from "../rig/model-server.ts";
 import { EXTENSION, messageSetup } from "./message-setup.ts";
 
 test("A real pi is told that its time is almost up, and one that then answers is completed and says so", async (t) => {
-	const stage = await messageSetup(t, { settings: { subagents: { extend_timeout_debounce: 60 } } });
-	const { done } = startDelegation(stage.home, stage.server, {
+	const setup = await messageSetup(t, { settings: { subagents: { extend_timeout_debounce: 60 } } });
+	const { done } = startDelegation(setup.home, setup.server, {
 		extension: EXTENSION,
 		args: { tasks: [{ name: "slow", prompt: "look around", timeout: 60 }] },
 		// A tenth of its time is left after 54 s: it is told after the call that runs then.

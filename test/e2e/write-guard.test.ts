@@ -15,20 +15,20 @@ const COMMAND = "a command or another program changed it";
 
 describe("sub-agents that change the same files", () => {
 	test("A write over a sibling's change is refused with its name, and done after a new read", async (t) => {
-		const stage = await createGuardStage(t);
-		stage.write("f.txt", "start\n");
-		await stage.together({
+		const setup = await createGuardStage(t);
+		setup.write("f.txt", "start\n");
+		await setup.together({
 			map: [
 				readFile("f.txt"),
 				async () => {
-					await stage.turn("late", 1);
+					await setup.turn("late", 1);
 					return writeFile("f.txt", "start\nmap\n");
 				},
 			],
 			late: [
 				readFile("f.txt"),
 				async () => {
-					await stage.turn("map", 2);
+					await setup.turn("map", 2);
 					return writeFile("f.txt", "start\nlate\n");
 				},
 				readFile("f.txt"),
@@ -36,22 +36,22 @@ describe("sub-agents that change the same files", () => {
 			],
 			blind: [
 				async () => {
-					await stage.turn("late", 4);
+					await setup.turn("late", 4);
 					return writeFile("f.txt", "blind\n");
 				},
 			],
 		});
-		assert.match(stage.told("late", 2), STALE("f.txt", '"map" changed it \\d+ s ago'));
-		assert.match(stage.told("late", 4), /^Successfully wrote/);
-		assert.match(stage.told("blind", 1), STALE("f.txt", '"late" changed it \\d+ s ago'), "it never read the file");
-		assert.equal(stage.read("f.txt"), "start\nmap\nlate\n");
+		assert.match(setup.told("late", 2), STALE("f.txt", '"map" changed it \\d+ s ago'));
+		assert.match(setup.told("late", 4), /^Successfully wrote/);
+		assert.match(setup.told("blind", 1), STALE("f.txt", '"late" changed it \\d+ s ago'), "it never read the file");
+		assert.equal(setup.read("f.txt"), "start\nmap\nlate\n");
 	});
 
 	test("One that is alone is never refused; what its own command changed is refused until it is read", async (t) => {
-		const stage = await createGuardStage(t);
-		stage.write("old.txt", "old\n");
+		const setup = await createGuardStage(t);
+		setup.write("old.txt", "old\n");
 		const bash = (command: string) => toolCall("bash", { command });
-		await stage.together({
+		await setup.together({
 			alone: [
 				writeFile("old.txt", "1\n"),
 				writeFile("new.txt", "1\n"),
@@ -67,27 +67,27 @@ describe("sub-agents that change the same files", () => {
 			],
 		});
 		for (const turn of [1, 2, 3, 5, 9, 11])
-			assert.match(stage.told("alone", turn), /^Successfully wrote/, `turn ${turn}`);
-		assert.match(stage.told("alone", 7), STALE("new.txt", COMMAND));
-		assert.equal(stage.read("new.txt"), "9\n");
-		assert.equal(stage.read("old.txt"), "4\n");
+			assert.match(setup.told("alone", turn), /^Successfully wrote/, `turn ${turn}`);
+		assert.match(setup.told("alone", 7), STALE("new.txt", COMMAND));
+		assert.equal(setup.read("new.txt"), "9\n");
+		assert.equal(setup.read("old.txt"), "4\n");
 	});
 
 	test("An edit is never refused for a sibling's change, and says that there is one; what it left unread, a write must read", async (t) => {
-		const stage = await createGuardStage(t);
-		stage.write("f.txt", "one\ntwo\n");
-		await stage.together({
+		const setup = await createGuardStage(t);
+		setup.write("f.txt", "one\ntwo\n");
+		await setup.together({
 			first: [
 				readFile("f.txt"),
 				async () => {
-					await stage.turn("second", 1);
+					await setup.turn("second", 1);
 					return toolCalls([editFile("f.txt", "one", "ONE")]);
 				},
 			],
 			second: [
 				readFile("f.txt"),
 				async () => {
-					await stage.turn("first", 2);
+					await setup.turn("first", 2);
 					return toolCalls([editFile("f.txt", "two", "TWO")]);
 				},
 				writeFile("f.txt", "one\nTWO\n"),
@@ -95,19 +95,19 @@ describe("sub-agents that change the same files", () => {
 				writeFile("f.txt", "ONE\nTWO\nTHREE\n"),
 			],
 		});
-		const noted = stage.told("second", 2);
+		const noted = setup.told("second", 2);
 		assert.match(
 			noted,
 			/Successfully replaced.*f\.txt is not what you have read: "first" changed it \d+ s ago\. Read it again/s,
 		);
-		assert.match(stage.told("second", 3), STALE("f.txt", '"first" changed it \\d+ s ago'));
-		assert.equal(stage.read("f.txt"), "ONE\nTWO\nTHREE\n");
+		assert.match(setup.told("second", 3), STALE("f.txt", '"first" changed it \\d+ s ago'));
+		assert.equal(setup.read("f.txt"), "ONE\nTWO\nTHREE\n");
 	});
 
 	test("Two edits of one file in one message do not wait for each other, and several files need no order", async (t) => {
-		const stage = await createGuardStage(t);
-		stage.write("a.txt", "1\n2\n");
-		stage.write("b.txt", "1\n2\n");
+		const setup = await createGuardStage(t);
+		setup.write("a.txt", "1\n2\n");
+		setup.write("b.txt", "1\n2\n");
 		const started = performance.now();
 		const took: number[] = [];
 		const finish = () => {
@@ -116,14 +116,14 @@ describe("sub-agents that change the same files", () => {
 		};
 		const both = (first: string, second: string, from: string, to: string) =>
 			toolCalls([editFile(first, from, to), editFile(first, `${to}`, `${to}!`), editFile(second, from, to)]);
-		await stage.together({
+		await setup.together({
 			one: [both("a.txt", "b.txt", "1", "one"), finish],
 			two: [both("b.txt", "a.txt", "2", "two"), finish],
 		});
 		const [first = 0, second = 0] = took.toSorted((a, b) => a - b);
 		assert.ok(second - first < 9_000, `${first} ${second}`);
 		for (const task of ["one", "two"]) {
-			const said = stage.server.requests
+			const said = setup.server.requests
 				.filter(({ lastUser }) => lastUser === task)
 				.at(-1)
 				?.messages.slice(-3);
@@ -137,12 +137,12 @@ describe("sub-agents that change the same files", () => {
 	});
 
 	test("A call waits while another changes its file, but not where its run holds another file", async (t) => {
-		const stage = await createGuardStage(t);
-		for (const name of ["a.txt", "b.txt"]) stage.write(name, "1\n");
+		const setup = await createGuardStage(t);
+		for (const name of ["a.txt", "b.txt"]) setup.write(name, "1\n");
 		const lockOf = (name: string) =>
-			join(stage.specs()[0]?.writeGuard ?? "", "locks", keyOf(join(stage.home.project, name)));
+			join(setup.specs()[0]?.writeGuard ?? "", "locks", keyOf(join(setup.home.project, name)));
 		let held: { release(): void } | undefined;
-		await stage.together({
+		await setup.together({
 			worker: [
 				async () => {
 					held = await takeTicket(lockOf("b.txt"), 1, new AbortController().signal, () => {});
@@ -154,49 +154,49 @@ describe("sub-agents that change the same files", () => {
 				},
 			],
 		});
-		const results = stage.server.requests.filter(({ lastUser }) => lastUser === "worker")[1]?.messages.slice(-2);
+		const results = setup.server.requests.filter(({ lastUser }) => lastUser === "worker")[1]?.messages.slice(-2);
 		assert.match(results?.[0]?.text ?? "", /^Successfully replaced/);
 		assert.equal(results?.[1]?.text, "Not done: another sub-agent is changing b.txt at this moment. Try again.");
-		assert.match(stage.told("worker", 2), /^Successfully replaced/);
-		assert.equal(stage.read("b.txt"), "3\n");
+		assert.match(setup.told("worker", 2), /^Successfully replaced/);
+		assert.equal(setup.read("b.txt"), "3\n");
 	});
 
 	test("Links and other spellings of a path are the same file", async (t) => {
-		const stage = await createGuardStage(t);
-		mkdirSync(join(stage.home.project, "sub"));
-		stage.write("f.txt", "1\n");
-		symlinkSync("f.txt", join(stage.home.project, "link.txt"));
-		symlinkSync("new.txt", join(stage.home.project, "dangling.txt"));
-		await stage.together({
+		const setup = await createGuardStage(t);
+		mkdirSync(join(setup.home.project, "sub"));
+		setup.write("f.txt", "1\n");
+		symlinkSync("f.txt", join(setup.home.project, "link.txt"));
+		symlinkSync("new.txt", join(setup.home.project, "dangling.txt"));
+		await setup.together({
 			one: [
 				readFile("link.txt"),
 				async () => {
-					await stage.turn("two", 2);
+					await setup.turn("two", 2);
 					return writeFile("@link.txt", "3\n");
 				},
-				writeFile(join(stage.home.project, "new.txt"), "3\n"),
+				writeFile(join(setup.home.project, "new.txt"), "3\n"),
 			],
 			two: [
 				async () => {
-					await stage.turn("one", 1);
+					await setup.turn("one", 1);
 					return writeFile("./sub/../f.txt", "2\n");
 				},
 				writeFile("dangling.txt", "2\n"),
 			],
 		});
-		assert.match(stage.told("one", 2), STALE("@link.txt", '"two" changed it \\d+ s ago'));
-		assert.match(stage.told("one", 3), STALE(".*/new.txt", '"two" changed it \\d+ s ago'));
-		assert.equal(stage.read("f.txt"), "2\n");
-		assert.equal(stage.read("new.txt"), "2\n");
+		assert.match(setup.told("one", 2), STALE("@link.txt", '"two" changed it \\d+ s ago'));
+		assert.match(setup.told("one", 3), STALE(".*/new.txt", '"two" changed it \\d+ s ago'));
+		assert.equal(setup.read("f.txt"), "2\n");
+		assert.equal(setup.read("new.txt"), "2\n");
 	});
 
 	test("An agent that goes on with its session must read again what a sibling changed since the session began", async (t) => {
-		const stage = await createGuardStage(t);
-		stage.home.write(join(stage.home.agentDir, "prompts/keeper.md"), "---\nname: keeper\ndescription: d\n---\n");
-		for (const name of ["read.txt", "own.txt"]) stage.write(name, "1\n");
+		const setup = await createGuardStage(t);
+		setup.home.write(join(setup.home.agentDir, "prompts/keeper.md"), "---\nname: keeper\ndescription: d\n---\n");
+		for (const name of ["read.txt", "own.txt"]) setup.write(name, "1\n");
 		const keeper = (task: string) => ({ name: "subagent", args: { agent: "keeper", sessionId: "kept", task } });
 		const finalize = toolCall("subagent_finalize", { status: "SUCCESS", result: "done" });
-		await stage.start([[keeper("first")], [delegateCall(["sibling"])], [keeper("second")]], {
+		await setup.start([[keeper("first")], [delegateCall(["sibling"])], [keeper("second")]], {
 			first: [readFile("read.txt"), writeFile("own.txt", "2\n"), finalize],
 			sibling: [writeFile("read.txt", "2\n")],
 			// It has had three turns in the first round.
@@ -207,51 +207,51 @@ describe("sub-agents that change the same files", () => {
 				finalize,
 			],
 		}).done;
-		assert.match(stage.told("second", 1), STALE("read.txt", '"sibling" changed it \\d+ s ago'));
-		assert.match(stage.told("second", 2), /^Successfully wrote/, "what it wrote itself, it knows");
-		assert.equal(stage.read("read.txt"), "2\n");
+		assert.match(setup.told("second", 1), STALE("read.txt", '"sibling" changed it \\d+ s ago'));
+		assert.match(setup.told("second", 2), /^Successfully wrote/, "what it wrote itself, it knows");
+		assert.equal(setup.read("read.txt"), "2\n");
 	});
 
 	test("With writeGuard: false nobody is refused, and nothing is locked or noted", async (t) => {
-		const stage = await createGuardStage(t, { writeGuard: false });
-		stage.write("f.txt", "start\n");
-		await stage.together({
+		const setup = await createGuardStage(t, { writeGuard: false });
+		setup.write("f.txt", "start\n");
+		await setup.together({
 			one: [readFile("f.txt"), writeFile("f.txt", "one\n")],
 			two: [
 				readFile("f.txt"),
 				async () => {
-					await stage.turn("one", 2);
+					await setup.turn("one", 2);
 					return writeFile("f.txt", "two\n");
 				},
 			],
 		});
-		assert.equal(stage.read("f.txt"), "two\n", "the control: a change is lost");
+		assert.equal(setup.read("f.txt"), "two\n", "the control: a change is lost");
 		assert.deepEqual(
-			stage.specs().map(({ writeGuard }) => writeGuard),
+			setup.specs().map(({ writeGuard }) => writeGuard),
 			[undefined, undefined],
 		);
 	});
 
 	test("The guard is off where each run has a tree of its own", async (t) => {
-		const stage = await createGuardStage(t, { isolation: "worktree" });
-		await stage.start([[delegateCall(["alone"])]], {}).done; // where that isolation is not available, the run says so
-		const [spec] = stage.specs();
+		const setup = await createGuardStage(t, { isolation: "worktree" });
+		await setup.start([[delegateCall(["alone"])]], {}).done; // where that isolation is not available, the run says so
+		const [spec] = setup.specs();
 		assert.deepEqual([spec?.isolation, spec?.writeGuard], ["worktree", undefined]);
 	});
 
 	test("Siblings of one session share a ledger, also in the background; another session has its own", async (t) => {
-		const stage = await createGuardStage(t);
-		stage.home.write(
-			join(stage.home.agentDir, "subagents/p.md"),
+		const setup = await createGuardStage(t);
+		setup.home.write(
+			join(setup.home.agentDir, "subagents/p.md"),
 			"---\nname: p\ndescription: d\nmodel: mock/mock-1\n---\n",
 		);
 		const background = { name: "background_agent", args: { preset: "p", task: "later" } };
-		await stage.start([[delegateCall(["now"]), background]], {}).done;
-		await stage.start([[delegateCall(["other"])]], {}).done;
-		const ledgers = new Map(stage.specs().map(({ task, writeGuard }) => [task, writeGuard]));
+		await setup.start([[delegateCall(["now"]), background]], {}).done;
+		await setup.start([[delegateCall(["other"])]], {}).done;
+		const ledgers = new Map(setup.specs().map(({ task, writeGuard }) => [task, writeGuard]));
 		assert.equal(ledgers.get("now"), ledgers.get("later"));
 		assert.notEqual(ledgers.get("now"), ledgers.get("other"));
-		const shared = join(stage.home.temporary, `pi-subagents-${userInfo().uid}`);
+		const shared = join(setup.home.temporary, `pi-subagents-${userInfo().uid}`);
 		assert.ok(ledgers.get("now")?.startsWith(`${shared}/writes/`), "in a directory of this user alone");
 		assert.equal(statSync(shared).mode & 0o777, 0o700);
 	});
@@ -259,10 +259,10 @@ describe("sub-agents that change the same files", () => {
 
 describe("the agent that delegates", () => {
 	test("Is told once, in the next result, which files that it had read have changed", async (t) => {
-		const stage = await createGuardStage(t);
-		for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) stage.write(name, "1\n");
+		const setup = await createGuardStage(t);
+		for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) setup.write(name, "1\n");
 		const own = (name: string, path: string) => ({ name, args: { path } });
-		const { results } = await stage.start(
+		const { results } = await setup.start(
 			[
 				[own("read", "a.txt"), own("read", "b.txt"), { name: "write", args: { path: "d.txt", content: "mine\n" } }],
 				[delegateCall(["quiet"])],
@@ -289,20 +289,20 @@ describe("the agent that delegates", () => {
 
 	test("Is told with the end of a background run, too; never with writeGuard: false", async (t) => {
 		for (const writeGuard of [true, false]) {
-			const stage = await createGuardStage(t, { writeGuard });
-			stage.home.write(
-				join(stage.home.agentDir, "subagents/p.md"),
+			const setup = await createGuardStage(t, { writeGuard });
+			setup.home.write(
+				join(setup.home.agentDir, "subagents/p.md"),
 				"---\nname: p\ndescription: d\nmodel: mock/mock-1\n---\n",
 			);
-			stage.write("a.txt", "1\n");
-			const { events } = await stage.start(
+			setup.write("a.txt", "1\n");
+			const { events } = await setup.start(
 				[
 					[{ name: "read", args: { path: "a.txt" } }],
 					[{ name: "background_agent", args: { preset: "p", task: "later" } }],
 				],
 				{ later: [writeFile("a.txt", "2\n")] },
 			).done;
-			assert.equal(stage.read("a.txt"), "2\n");
+			assert.equal(setup.read("a.txt"), "2\n");
 			const said = JSON.stringify(events).match(/Changed since you read it: a\.txt\./g) ?? [];
 			assert.equal(said.length > 0, writeGuard, `writeGuard ${writeGuard}`);
 		}

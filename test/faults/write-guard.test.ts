@@ -15,11 +15,11 @@ const SKIP_NAMESPACE = whyNoNamespace();
 
 /** Two sub-agents that write to one pipe: the first one gets no further until somebody reads from it, and the second one waits. */
 async function holdFile(t: TestContext, settings: Record<string, unknown> = {}) {
-	const stage = await createGuardStage(t, settings);
-	const pipe = join(stage.home.project, "pipe");
+	const setup = await createGuardStage(t, settings);
+	const pipe = join(setup.home.project, "pipe");
 	execFileSync("mkfifo", [pipe]);
-	const tickets = () => ticketsOf(stage, pipe);
-	const { done } = stage.start([[delegateCall(["holder", "waiter"])]], {
+	const tickets = () => ticketsOf(setup, pipe);
+	const { done } = setup.start([[delegateCall(["holder", "waiter"])]], {
 		holder: [writeFile("pipe", "holder")],
 		waiter: [
 			async () => {
@@ -29,14 +29,14 @@ async function holdFile(t: TestContext, settings: Record<string, unknown> = {}) 
 		],
 	});
 	await until(() => tickets().length === 2, "the waiter to wait");
-	const spec = stage.specs().find(({ label }) => label === "holder");
+	const spec = setup.specs().find(({ label }) => label === "holder");
 	assert.ok(spec);
-	return { stage, done, tickets, pipe, runId: spec.runId, spec };
+	return { setup, done, tickets, pipe, runId: spec.runId, spec };
 }
 
-function ticketsOf(stage: GuardStage, path: string): string[] {
+function ticketsOf(setup: GuardStage, path: string): string[] {
 	try {
-		return readdirSync(join(stage.specs()[0]?.writeGuard ?? "", "locks", keyOf(path)));
+		return readdirSync(join(setup.specs()[0]?.writeGuard ?? "", "locks", keyOf(path)));
 	} catch {
 		return []; // nobody has written yet
 	}
@@ -46,8 +46,8 @@ function ticketsOf(stage: GuardStage, path: string): string[] {
 const pisOf = (runId: string) =>
 	processesWithEnv("PI_SUBAGENTS_RUN_ID", runId).filter(({ command }) => !/^(unshare|sh) /.test(command));
 
-function supervisorOf(stage: GuardStage, { runId }: RunSpec): number {
-	const events = readFileSync(join(stage.home.project, ".pi/subagents/runs", runId, "events.jsonl"), "utf8");
+function supervisorOf(setup: GuardStage, { runId }: RunSpec): number {
+	const events = readFileSync(join(setup.home.project, ".pi/subagents/runs", runId, "events.jsonl"), "utf8");
 	return Number(/"supervisorPid":(\d+)/.exec(events)?.[1]);
 }
 
@@ -66,7 +66,7 @@ describe("a sub-agent that dies while it changes a file", () => {
 		test(`kill -9 between check and write lets the next one go on (isolation: ${isolation}) (F57)`, {
 			skip,
 		}, async (t) => {
-			const { pipe, tickets, runId, stage, done } = await holdFile(t, { isolation });
+			const { pipe, tickets, runId, setup, done } = await holdFile(t, { isolation });
 			const [pi] = pisOf(runId);
 			assert.ok(pi, "the pi that holds the file");
 			const { waited, content } = await readAfter(pipe, tickets, () => process.kill(pi.pid, "SIGKILL"));
@@ -74,15 +74,15 @@ describe("a sub-agent that dies while it changes a file", () => {
 			assert.ok(waited <= MAX_DELAY_MS, `${waited} ms`);
 			const { results } = await done;
 			assert.match(results[0]?.text ?? "", /^✗ holder: .*\n✓ waiter: completed/);
-			assert.match(stage.told("waiter", 1), /^Successfully wrote/);
+			assert.match(setup.told("waiter", 1), /^Successfully wrote/);
 			assert.deepEqual(tickets(), [], "no ticket is left");
 		});
 	}
 
 	test("kill -9 of its supervisor frees the file as soon as its pi is gone, and not before (F57)", async (t) => {
-		const { pipe, tickets, runId, stage, spec, done } = await holdFile(t);
+		const { pipe, tickets, runId, setup, spec, done } = await holdFile(t);
 		const { waited, content } = await readAfter(pipe, tickets, () => {
-			process.kill(supervisorOf(stage, spec), "SIGKILL");
+			process.kill(supervisorOf(setup, spec), "SIGKILL");
 		});
 		assert.deepEqual(pisOf(runId), []);
 		assert.equal(content, "waiter");
@@ -91,13 +91,13 @@ describe("a sub-agent that dies while it changes a file", () => {
 	});
 
 	test("One that only stands still keeps its file, and the others are told to try again (F58)", async (t) => {
-		const { tickets, runId, stage, pipe, done } = await holdFile(t);
+		const { tickets, runId, setup, pipe, done } = await holdFile(t);
 		const [pi] = pisOf(runId);
 		assert.ok(pi);
 		process.kill(pi.pid, "SIGSTOP");
 		try {
-			await stage.turn("waiter", 1);
-			assert.equal(stage.told("waiter", 1), "Not done: another sub-agent is changing pipe at this moment. Try again.");
+			await setup.turn("waiter", 1);
+			assert.equal(setup.told("waiter", 1), "Not done: another sub-agent is changing pipe at this moment. Try again.");
 			assert.equal(tickets().length, 1, "the holder's");
 		} finally {
 			process.kill(pi.pid, "SIGCONT");
