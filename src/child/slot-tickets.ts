@@ -18,8 +18,8 @@ let tickets = Math.floor(Math.random() * 2 ** 40);
  *
  * No lock is needed. A process that has put down a ticket looks again, and withdraws if a higher one is there by then: so a
  * lower one never appears before one that has been served. A ticket counts while its `holder` lives, so a
- * kill frees its slot. Its name is its own and never used again: whoever clears away a dead one cannot hit a living one that
- * has the same number by now.
+ * kill frees its slot. No name is used twice: removing the ticket of a dead process never removes a living one with the
+ * same number.
  */
 export async function takeTicket(
 	directory: string,
@@ -59,7 +59,7 @@ export function takeFreeTicket(directory: string, holder: string): Ticket | unde
 		if (isAlone) return { release: () => remove(directory, own) };
 		remove(directory, own);
 	} catch {
-		// whoever waits for one is told
+		// The caller then waits for a ticket, and reports the error if there is one.
 	}
 	return undefined;
 }
@@ -103,7 +103,7 @@ function livingBefore(directory: string, own: string): number {
 	return before.filter((name) => isLiving(directory, name)).length;
 }
 
-/** The ticket of a process that is gone is removed by whoever finds it. */
+/** Removes the ticket of a process that has exited. */
 function isLiving(directory: string, { text, pid, start }: Name): boolean {
 	const [now, since] = identityOf(pid)?.split(":") ?? [];
 	if (now !== undefined && (since === undefined || since === start)) return true;

@@ -54,7 +54,7 @@ export function keepCallTimes(pi: Pick<ExtensionAPI, "on">, file: string, looked
 	});
 }
 
-/** The calls in a file of call times; a line that is none is passed over. Empty where there is no such file. */
+/** The calls in a file of call times. Invalid lines are skipped; a missing file has no calls. */
 export function readCallTimes(file: string): readonly CallTime[] {
 	const calls = new Map<string, CallTime & { readonly lasting: boolean }>();
 	for (const text of read(file).split("\n")) {

@@ -68,7 +68,7 @@ export function createReceipt(spec: RunSpec, directory: string, onLooked: () => 
 				onLooked();
 			});
 		},
-		/** What the child is told of it. */
+		/** Where the child writes the times of its calls, and whether it has to wait before its first command. */
 		forChild: (): ChildPacket["callTimes"] =>
 			kind === "calls" || kind === "scan" ? { file, looked: hasLooked } : undefined,
 		/** Once a run has settled nothing of it should change files any more: there is time to look while it exits. */

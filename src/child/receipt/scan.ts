@@ -40,7 +40,7 @@ export function placeOf(cwd: string): { readonly root: string; readonly checkout
 	}
 }
 
-/** What has changed, whoever did it, and why there may be more. */
+/** The files that have changed, by this run or another, and why the list may be incomplete. */
 export interface Looked {
 	readonly sightings: readonly Sighting[];
 	readonly missing: string | undefined;
